@@ -75,6 +75,10 @@ func Allowed() Exceptions {
 			"internal/session.epoch":             "the origin of a clock that never goes back; only read",
 			"internal/wire.castagnoli":           "the table of CRC-32C; only read",
 			"admin.secrets":                      "expressions, compiled when the first value is masked; only read",
+			"cmd/weft-vet/reuse.keepers":         "functions of the standard library that store arguments; only read",
+			"cmd/weft-vet/reuse.sharing":         "functions of the standard library whose results share memory of arguments; only read",
+			"cmd/weft-vet/reuse.sharingAt":       "the same of other arguments than the first; only read",
+			"cmd/weft-vet/reuse.sharingElements": "the same of elements of arguments; only read",
 		},
 	}
 }

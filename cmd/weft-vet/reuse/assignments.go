@@ -66,32 +66,6 @@ func assignmentsOf(info *types.Info, body *ast.BlockStmt) map[types.Object][]ass
 	return found
 }
 
-// has reports whether a variable has a part of the message where an identifier names it: it has got one, and was not assigned
-// something else since, such as a copy, on every way to there.
-func (c *checker) has(id *ast.Ident) bool {
-	object := objectOf(c.pass.TypesInfo, id)
-	if object == nil || c.lent[object] == nil {
-		return false
-	}
-	for _, a := range c.copies[object] {
-		after := a.statement.End() <= id.Pos() && a.block.Pos() <= id.Pos() && id.Pos() < a.block.End()
-		if after && c.lentBefore(object, a.statement.Pos()) {
-			return false
-		}
-	}
-	return true
-}
-
-// lentBefore reports whether a variable got all parts of the message before a position.
-func (c *checker) lentBefore(object types.Object, at token.Pos) bool {
-	for _, lent := range c.lent[object] {
-		if lent >= at {
-			return false
-		}
-	}
-	return true
-}
-
 // storing tells how an assignment stores parts of the message.
 func (c *checker) storing(left, right ast.Expr) storing {
 	for e := left; e != nil; e = outer(e) {
@@ -100,7 +74,7 @@ func (c *checker) storing(left, right ast.Expr) storing {
 		}
 	}
 	call, ok := ast.Unparen(right).(*ast.CallExpr)
-	if ok && len(call.Args) > 1 && c.text(call.Args[0]) == c.text(left) && slices.ContainsFunc(call.Args[1:], c.lends) {
+	if ok && len(call.Args) > 1 && text(call.Args[0]) == text(left) && slices.ContainsFunc(call.Args[1:], c.lends) {
 		return appends
 	}
 	return replaces

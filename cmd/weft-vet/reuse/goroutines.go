@@ -2,13 +2,8 @@ package reuse
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
-	"slices"
 )
-
-// afterFuncs are functions that call a function of their arguments later.
-var afterFuncs = map[string]bool{"context.AfterFunc": true, "time.AfterFunc": true}
 
 // goroutine reports parts of the message that a goroutine gets, and whether there are some.
 func (c *checker) goroutine(call *ast.CallExpr) bool {
@@ -22,10 +17,11 @@ func (c *checker) goroutine(call *ast.CallExpr) bool {
 // started reports parts of the message that a goroutine gets by a function that starts it, and whether there are some.
 func (c *checker) started(call *ast.CallExpr) bool {
 	f := callee(c.pass.TypesInfo, call.Fun)
-	if f == nil || !afterFuncs[f.FullName()] && (!isGo(f) || c.waits(call)) {
+	if f == nil {
 		return false
 	}
-	return c.given(call.Args)
+	later := f.FullName() == "context.AfterFunc" || f.FullName() == "time.AfterFunc"
+	return (later || isGo(f) && !c.waits(call)) && c.given(call.Args)
 }
 
 // isGo reports whether a function is a method that calls a function in a goroutine, as Go of sync.WaitGroup and errgroup.Group do.
@@ -53,7 +49,7 @@ func (c *checker) given(args []ast.Expr) (reported bool) {
 				reported = true
 			}
 		} else if c.lends(arg) {
-			c.report(arg.Pos(), c.text(arg), "given to a goroutine")
+			c.report(arg.Pos(), text(arg), "given to a goroutine")
 			reported = true
 		}
 	}
@@ -72,11 +68,11 @@ func (c *checker) waits(call *ast.CallExpr) (found bool) {
 			}
 			ast.Inspect(n, func(n ast.Node) bool {
 				wait, ok := n.(*ast.CallExpr)
-				found = found || ok && c.isWait(wait, call)
+				found = found || ok && isWait(c.pass.TypesInfo, wait, call)
 				return true
 			})
 		case *ast.CallExpr:
-			found = found || n.Pos() > call.End() && c.isWait(n, call) && !c.calls.between(call.Pos(), n.Pos())
+			found = found || n.Pos() > call.End() && isWait(c.pass.TypesInfo, n, call) && !c.calls.between(call.Pos(), n.Pos())
 		}
 		return true
 	})
@@ -84,30 +80,11 @@ func (c *checker) waits(call *ast.CallExpr) (found bool) {
 }
 
 // isWait reports whether a call is Wait of the group that another call is for.
-func (c *checker) isWait(wait, call *ast.CallExpr) bool {
+func isWait(info *types.Info, wait, call *ast.CallExpr) bool {
 	w, ok := ast.Unparen(wait.Fun).(*ast.SelectorExpr)
 	if !ok || w.Sel.Name != "Wait" {
 		return false
 	}
 	group := ast.Unparen(call.Fun).(*ast.SelectorExpr).X
-	return sameVariable(c.pass.TypesInfo, group, w.X)
-}
-
-// uses returns where a function literal first uses each variable that has a part of the message outside of it.
-func (c *checker) uses(literal *ast.FuncLit) (first []*ast.Ident) {
-	seen := make(map[types.Object]bool)
-	ast.Inspect(literal.Body, func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		if !ok {
-			return true
-		}
-		object := c.pass.TypesInfo.Uses[id]
-		outside := func(at token.Pos) bool { return !encloses(literal, at) }
-		if object != nil && !seen[object] && slices.ContainsFunc(c.lent[object], outside) && c.has(id) {
-			seen[object] = true
-			first = append(first, id)
-		}
-		return true
-	})
-	return first
+	return sameVariable(info, group, w.X)
 }

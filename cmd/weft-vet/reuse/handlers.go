@@ -98,11 +98,11 @@ func (s *source) handles(fn function) {
 			locals[s.pass.TypesInfo.Defs[name]] = true
 		}
 	}
-	request := &checker{source: s, body: fn.body, what: "the request", reply: params[2]}
-	reply := &checker{source: s, body: fn.body, what: "the reply", foreign: true}
+	request := &checker{carriers: carriers{reply: params[2]}, what: "the request"}
+	reply := &checker{carriers: carriers{foreign: true}, what: "the reply"}
 	for i, c := range []*checker{request, reply} {
 		if param := params[i+1]; param != nil {
-			c.until, c.locals = "its handler returns", locals
+			c.source, c.body, c.locals, c.until = s, fn.body, locals, "its handler returns"
 			c.lent = map[types.Object][]token.Pos{param: {param.Pos()}}
 			c.check()
 		}

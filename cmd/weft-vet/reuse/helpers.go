@@ -45,7 +45,8 @@ func (s *source) keepings(f *types.Func) []keeping {
 			continue
 		}
 		k := keeping{param: i}
-		c := &checker{source: s, body: fn.Body, lent: map[types.Object][]token.Pos{param: {param.Pos()}}, locals: locals, params: params, keeps: &k}
+		lent := map[types.Object][]token.Pos{param: {param.Pos()}}
+		c := &checker{carriers: carriers{source: s, body: fn.Body, lent: lent, locals: locals, params: params}, keeps: &k}
 		c.check()
 		if k.outside || len(k.into) > 0 {
 			found = append(found, k)
@@ -58,7 +59,7 @@ func (s *source) keepings(f *types.Func) []keeping {
 
 // helped calls yield with the parts of the message that a function of the package stores, and in what; nil: it does not lie among
 // the arguments of the call.
-func (c *checker) helped(call *ast.CallExpr, yield func(into, arg ast.Expr) bool) {
+func (c *carriers) helped(call *ast.CallExpr, yield func(into, arg ast.Expr) bool) {
 	f := callee(c.pass.TypesInfo, call.Fun)
 	if f == nil || c.foreign {
 		return
@@ -101,20 +102,20 @@ func arguments(call *ast.CallExpr, f *types.Func, param int) (found []ast.Expr) 
 
 // storedIn notes that a part of the parameter is stored in memory of another one.
 func (c *checker) storedIn(v *types.Var, left ast.Expr, how storing) {
-	if i, ok := c.params[v]; ok && c.lent[v] == nil && c.reaches(left, how) && !slices.Contains(c.keeps.into, i) {
+	if i, ok := c.params[v]; ok && c.lent[v] == nil && reaches(c.pass.TypesInfo, left, how) && !slices.Contains(c.keeps.into, i) {
 		c.keeps.into = append(c.keeps.into, i)
 	}
 }
 
 // reaches reports whether what is stored in an expression is stored in memory to which a parameter refers: an assignment to a
 // parameter, or to a field of one that is a struct, is not seen by the caller.
-func (c *checker) reaches(e ast.Expr, how storing) bool {
+func reaches(info *types.Info, e ast.Expr, how storing) bool {
 	for in := outer(e); in != nil; e, in = in, outer(in) {
-		if refers(c.pass.TypesInfo.TypeOf(in)) {
+		if refers(info.TypeOf(in)) {
 			return true
 		}
 	}
-	return how == puts && refers(c.pass.TypesInfo.TypeOf(e))
+	return how == puts && refers(info.TypeOf(e))
 }
 
 // refers reports whether a value of a type refers to memory in which something can be stored.
@@ -127,7 +128,7 @@ func refers(t types.Type) bool {
 }
 
 // passed notes the parameters of a function literal of the function that get parts of the message by a call.
-func (c *checker) passed(call *ast.CallExpr) {
+func (c *carriers) passed(call *ast.CallExpr) {
 	if callee(c.pass.TypesInfo, call.Fun) != nil || !slices.ContainsFunc(call.Args, c.lends) {
 		return
 	}

@@ -54,7 +54,7 @@ var keepers = map[string]keeper{
 }
 
 // kept returns the arguments of a call that have parts of the message and are stored, and in what.
-func (c *checker) kept(call *ast.CallExpr) iter.Seq2[ast.Expr, ast.Expr] {
+func (c *carriers) kept(call *ast.CallExpr) iter.Seq2[ast.Expr, ast.Expr] {
 	return func(yield func(into, arg ast.Expr) bool) {
 		c.helped(call, yield)
 		k, into := keeperOf(c.pass.TypesInfo, call)

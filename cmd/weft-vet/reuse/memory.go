@@ -8,7 +8,7 @@ import (
 )
 
 // lends reports whether an expression is the message, or refers to memory of it.
-func (c *checker) lends(e ast.Expr) bool {
+func (c *carriers) lends(e ast.Expr) bool {
 	if t := c.pass.TypesInfo.TypeOf(e); t == nil || !holds(t) {
 		return false
 	}
@@ -53,7 +53,7 @@ func (c *checker) lends(e ast.Expr) bool {
 }
 
 // within reports whether an expression is a variable in the memory of the message, whatever its type.
-func (c *checker) within(e ast.Expr) bool {
+func (c *carriers) within(e ast.Expr) bool {
 	var of ast.Expr
 	switch e := ast.Unparen(e).(type) {
 	case *ast.SelectorExpr:
@@ -76,7 +76,7 @@ func (c *checker) within(e ast.Expr) bool {
 
 // callLends reports whether what a call returns refers to memory of the message: that of a
 // conversion that does not copy, of append, and of functions whose results share memory of their arguments.
-func (c *checker) callLends(call *ast.CallExpr) bool {
+func (c *carriers) callLends(call *ast.CallExpr) bool {
 	info := c.pass.TypesInfo
 	if info.Types[call.Fun].IsType() && len(call.Args) == 1 {
 		from, to := info.TypeOf(call.Args[0]).Underlying(), info.TypeOf(call.Fun).Underlying()
@@ -96,7 +96,7 @@ func (c *checker) callLends(call *ast.CallExpr) bool {
 }
 
 // appendLends reports whether a list that append returns refers to memory of the message.
-func (c *checker) appendLends(call *ast.CallExpr) bool {
+func (c *carriers) appendLends(call *ast.CallExpr) bool {
 	for i, arg := range call.Args {
 		if i > 0 && call.Ellipsis.IsValid() && !elementsHold(c.pass.TypesInfo.TypeOf(arg)) {
 			continue // the elements are copied; strings and numbers are whole then

@@ -1,6 +1,7 @@
 package reuse
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -18,7 +19,7 @@ func (c *checker) removal(call *ast.CallExpr) {
 		return
 	}
 	rest, ok := ast.Unparen(call.Args[1]).(*ast.SliceExpr)
-	if !ok || c.text(first.X) != c.text(rest.X) {
+	if !ok || text(first.X) != text(rest.X) {
 		return
 	}
 	if name == "append" || c.cut(first.X, call.End()) {
@@ -32,21 +33,22 @@ func (c *checker) moved(a *ast.AssignStmt) {
 		return
 	}
 	to, ok := ast.Unparen(a.Lhs[0]).(*ast.IndexExpr)
-	if ok && c.elementOf(a.Rhs[0], to.X) && c.cut(to.X, a.End()) {
+	if ok && elementOf(a.Rhs[0], to.X) && c.cut(to.X, a.End()) {
 		c.left(a.Pos(), "the assignment", to.X)
 	}
 }
 
 // elementOf reports whether an expression is an element of a list.
-func (c *checker) elementOf(e, list ast.Expr) bool {
+func elementOf(e, list ast.Expr) bool {
 	element, ok := ast.Unparen(e).(*ast.IndexExpr)
-	return ok && c.text(element.X) == c.text(list)
+	return ok && text(element.X) == text(list)
 }
 
 // left reports a list of the message whose last elements stay behind its end.
 func (c *checker) left(at token.Pos, by string, list ast.Expr) {
-	if s, ok := c.pass.TypesInfo.TypeOf(list).Underlying().(*types.Slice); ok && c.keeps == nil && c.lends(list) && usedAgain(s.Elem(), make(map[types.Type]bool)) {
-		c.pass.Reportf(at, "%s leaves the last elements of %s behind its end too, where the next message is decoded: use slices.Delete", by, c.text(list))
+	s, ok := c.pass.TypesInfo.TypeOf(list).Underlying().(*types.Slice)
+	if ok && c.keeps == nil && c.lends(list) && usedAgain(s.Elem(), make(map[types.Type]bool)) {
+		c.found(at, fmt.Sprintf("%s leaves the last elements of %s behind its end too, where the next message is decoded: use slices.Delete", by, text(list)))
 	}
 }
 
@@ -61,13 +63,13 @@ func (c *checker) cut(list ast.Expr, after token.Pos) (found bool) {
 			}
 			for left, right := range assignments(n) {
 				s, ok := ast.Unparen(right).(*ast.SliceExpr)
-				found = found || ok && s.High != nil && c.text(s.X) == c.text(list)
-				cleared = cleared || c.elementOf(left, list) && !c.elementOf(right, list)
+				found = found || ok && s.High != nil && text(s.X) == text(list)
+				cleared = cleared || elementOf(left, list) && !elementOf(right, list)
 			}
 		case *ast.CallExpr:
 			if n.Pos() >= after && builtin(c.pass.TypesInfo, n) == "clear" {
 				s, ok := ast.Unparen(n.Args[0]).(*ast.SliceExpr)
-				cleared = cleared || ok && c.text(s.X) == c.text(list)
+				cleared = cleared || ok && text(s.X) == text(list)
 			}
 		}
 		return true

@@ -1,15 +1,19 @@
 // Package reuse is an analyzer that finds messages which are kept longer than they are
 // valid: requests of weft.HandleReuse, and replies of weft.Reuse.
 //
-// It follows such a message, and what is taken out of it, through the variables of a
-// function, and reports where it is stored in a variable outside of the function, also as the key of
-// a map or in a function literal, sent on a channel, or given to a goroutine. A function that is called with it is taken not to keep
-// it, and what a function returns, such as strings.Clone, is taken to be a copy.
+// It finds the handlers first: functions, methods and function literals that are given to weft.HandleReuse, also by variables and
+// fields, by functions that return them, and by functions that hand a parameter, or methods of one, to weft.HandleReuse, as those that
+// "weft generate" writes do.
 //
-// Handlers are also the methods of a value that is given to a function such as those that "weft generate" writes, which gives
-// methods of one of its parameters to weft.HandleReuse.
+// It follows a message, and what is taken out of it, through the variables of a function, and reports where it is stored in a
+// variable outside of the function, also as the key of a map or in a function literal, sent on a channel, or given to a goroutine.
+// A function of the same package that is called with it is looked at too, as to what it stores; tables tell which functions of the
+// standard library store an argument, and which return a part of it. Any other function is taken not to keep it, and what it returns,
+// such as strings.Clone, is taken to be a copy. A reply of weft.Reuse is also reported where a loop collects it over several calls.
 //
-// It also reports an element of a list that is removed with append, where the list then has two parts in one memory.
+// It also reports an element of a list that is removed with append or copy, where the list then has two parts in one memory.
+//
+// What it does not see is in docs/guide/codecs.md.
 package reuse
 
 import (

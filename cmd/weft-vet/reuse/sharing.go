@@ -36,8 +36,8 @@ var sharing = map[string][]string{
 	},
 }
 
-// sharingOther has functions and methods whose result shares memory of other arguments, by their indexes.
-var sharingOther = map[string][]int{
+// sharingAt has functions and methods whose result shares memory of other arguments, by their indexes.
+var sharingAt = map[string][]int{
 	"context.WithValue":                      {1, 2},
 	"strings.Map":                            {1},
 	"strings.ToLowerSpecial":                 {1},
@@ -73,13 +73,13 @@ var sharingElements = map[string][]int{
 }
 
 // sharingLends reports whether what a function of the standard library, or a getter of a generated message, returns shares memory of the message.
-func (c *checker) sharingLends(call *ast.CallExpr) bool {
+func (c *carriers) sharingLends(call *ast.CallExpr) bool {
 	f := callee(c.pass.TypesInfo, call.Fun)
 	if f == nil || f.Pkg() == nil {
 		return false
 	}
 	name := f.FullName()
-	if c.lendsAny(call, f, sharingOther[name]) {
+	if c.lendsAny(call, f, sharingAt[name]) {
 		return true
 	}
 	if elements := sharingElements[name]; elements != nil && elementsHold(c.pass.TypesInfo.TypeOf(call)) && c.lendsAny(call, f, elements) {
@@ -92,7 +92,7 @@ func (c *checker) sharingLends(call *ast.CallExpr) bool {
 }
 
 // lendsAny reports whether an argument for one of some parameters of a function refers to memory of the message.
-func (c *checker) lendsAny(call *ast.CallExpr, f *types.Func, params []int) bool {
+func (c *carriers) lendsAny(call *ast.CallExpr, f *types.Func, params []int) bool {
 	return slices.ContainsFunc(params, func(param int) bool {
 		return slices.ContainsFunc(arguments(call, f, param), c.lends)
 	})

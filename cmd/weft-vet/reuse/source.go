@@ -1,7 +1,9 @@
 package reuse
 
 import (
+	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 
 	"golang.org/x/tools/go/analysis"
@@ -13,8 +15,8 @@ type source struct {
 	functions map[types.Object]*ast.FuncDecl
 	values    map[types.Object][]ast.Expr // what is assigned to a variable or a field, anywhere in the package
 	handled   map[*ast.BlockStmt]bool     // the handlers that were looked at
-	known     map[*types.Func][]keeping
-	reported  map[string]bool
+	known     map[*types.Func][]keeping   // what functions do with their parameters
+	reported  map[string]bool             // positions with what was found there
 }
 
 // function is one with a body: it is declared, or a literal.
@@ -48,6 +50,14 @@ func newSource(pass *analysis.Pass) *source {
 		})
 	}
 	return s
+}
+
+// found reports something once: a variable may have the replies of several calls.
+func (s *source) found(at token.Pos, message string) {
+	if key := fmt.Sprint(at, message); !s.reported[key] {
+		s.reported[key] = true
+		s.pass.Report(analysis.Diagnostic{Pos: at, Message: message})
+	}
 }
 
 // assigned notes what a statement, a declaration or a literal of a struct assigns.
