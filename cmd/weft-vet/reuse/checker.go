@@ -66,6 +66,7 @@ func (c *checker) leaves(n ast.Node) bool {
 			c.store(into, text(arg), puts)
 		}
 		c.removal(n)
+		c.around(n)
 		return !c.started(n)
 	case *ast.GoStmt:
 		return !c.goroutine(n.Call)

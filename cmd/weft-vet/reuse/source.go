@@ -44,6 +44,8 @@ func newSource(pass *analysis.Pass) *source {
 				}
 			}
 		}
+	}
+	for _, f := range pass.Files {
 		ast.Inspect(f, func(n ast.Node) bool {
 			s.assigned(n)
 			return true
@@ -73,6 +75,22 @@ func (s *source) assigned(n ast.Node) {
 		}
 	case *ast.CompositeLit:
 		s.fields(n)
+	case *ast.CallExpr:
+		s.functionArguments(n)
+	}
+}
+
+// functionArguments notes the functions that a call of a function of the package gives to it.
+func (s *source) functionArguments(call *ast.CallExpr) {
+	f := callee(s.pass.TypesInfo, call.Fun)
+	if s.functions[f] == nil {
+		return
+	}
+	for i := range min(f.Signature().Params().Len(), len(call.Args)) {
+		param := f.Signature().Params().At(i)
+		if _, ok := param.Type().Underlying().(*types.Signature); ok {
+			s.assign(param, call.Args[i])
+		}
 	}
 }
 

@@ -193,3 +193,39 @@ func offers(r weft.Registrar) {
 		return nil
 	}, 1)
 }
+
+// logged has a handler around another one.
+func logged(name string, next handler) handler {
+	return func(ctx context.Context, req, res *message) error {
+		kept = name
+		return next(ctx, req, res)
+	}
+}
+
+// fresh gives its own copy to the handler.
+func fresh(next handler) handler {
+	return func(ctx context.Context, req, res *message) error {
+		return next(ctx, &message{Name: strings.Clone(req.Name)}, res)
+	}
+}
+
+func around(r weft.Registrar, db *database) {
+	_ = weft.HandleReuse(r, "W.Logged", logged("x", db.put))
+	_ = weft.HandleReuse(r, "W.Twice", logged("x", logged("y", db.get)))
+	_ = weft.HandleReuse(r, "W.Fresh", fresh(db.keep))
+}
+
+func (db *database) put(_ context.Context, req, res *message) error {
+	db.last = req.Name // want `req.Name is stored in db.last`
+	return nil
+}
+
+func (db *database) get(_ context.Context, req, res *message) error {
+	db.last = req.Name // want `req.Name is stored in db.last`
+	return nil
+}
+
+func (db *database) keep(_ context.Context, req, res *message) error {
+	db.last = req.Name
+	return nil
+}
