@@ -16,6 +16,7 @@ import (
 	"github.com/weftrpc/weft/internal/flights"
 	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/overload"
+	"github.com/weftrpc/weft/internal/pace"
 	"github.com/weftrpc/weft/internal/replay"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
@@ -53,8 +54,8 @@ type DoorConn struct {
 	account *held.Account // counts them for the whole server
 	replies DoorReplies   // that wait for the peer to read
 	doorDrain
-	sampler
-	done chan struct{}
+	sampler pace.Sampler // of the goroutine that reads
+	done    chan struct{}
 
 	mu       sync.Mutex
 	calls    *DoorCall // under way, a list
@@ -206,7 +207,7 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 	here := head.Here && !m.s.Apart
 	x.stands = 1
 	if here {
-		x.stands = c.sampler.next()
+		x.stands = c.sampler.Next()
 	}
 	if m.e.load != nil && !here {
 		if v := m.e.admit(ctx); v != overload.Admitted {
@@ -229,17 +230,6 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 		return false
 	}
 	return true
-}
-
-// sampler chooses which calls are timed that run on a goroutine that reads. It belongs to that goroutine.
-type sampler uint32
-
-// next is how many calls the next one stands for; 0: it is not timed.
-func (n *sampler) next() int32 {
-	if *n++; *n%session.SampleEvery == 0 {
-		return session.SampleEvery
-	}
-	return 0
 }
 
 // readBuffer is how many bytes a request has at most that lies in the buffer of the goroutine that reads while its handler runs there: it

@@ -167,7 +167,7 @@ func TestExpiredInTheSameRead(t *testing.T) {
 
 // Calls whose handler does not run say nothing of their method, wherever they run.
 func TestRefusedSayNothingOfTheMethod(t *testing.T) {
-	const calls = 4 * SampleEvery
+	const calls = 4 * pace.SampleEvery
 	halfSlow := fast(wait()) // and runs on the reader
 	halfSlow.pace.Stalled()
 	halfSlow.pace.Stalled()
@@ -179,7 +179,7 @@ func TestRefusedSayNothingOfTheMethod(t *testing.T) {
 	}{
 		"worker":  {m: slow(wait()), weight: 1},
 		"ordered": {m: slow(wait()), flags: orderedFlags, body: inOrder("k", ""), weight: 1},
-		"reader":  {m: halfSlow, weight: SampleEvery},
+		"reader":  {m: halfSlow, weight: pace.SampleEvery},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newStranger(t, nil, c.m)

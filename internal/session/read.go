@@ -12,6 +12,7 @@ import (
 	"github.com/weftrpc/weft/internal/budget"
 	"github.com/weftrpc/weft/internal/greeting"
 	"github.com/weftrpc/weft/internal/inbuf"
+	"github.com/weftrpc/weft/internal/pace"
 	"github.com/weftrpc/weft/internal/slab"
 	"github.com/weftrpc/weft/internal/stall"
 	"github.com/weftrpc/weft/internal/wire"
@@ -62,7 +63,7 @@ type reader struct {
 	req     Request
 	calling bool // what runs is a handler, not a write
 	slab    slab.Slab[Context]
-	sample  uint32
+	sampler pace.Sampler
 	frames  uint32 // handled so far
 	ended   uint32 // of these, ends of calls of this side
 	open    int    // calls of this side that were open after the last of them

@@ -110,13 +110,9 @@ func (rd *reader) fill(c *Context, h wire.Header, b *Binding, body []byte, at in
 	return body, nil
 }
 
-const (
-	// SampleEvery is how often the running time of an inline call is measured.
-	SampleEvery = 16
-	// ShortTime is a time, ns, that the calls of one read may take together, if they are on the reader: one of them that has more left when
-	// it is read has time when its turn comes, and the clock need not be asked.
-	ShortTime = 100_000_000
-)
+// ShortTime is a time, ns, that the calls of one read may take together, if they are on the reader: one of them that has more left when
+// it is read has time when its turn comes, and the clock need not be asked.
+const ShortTime = 100_000_000
 
 // runInline runs a call on the reader. It returns false when it stalled and another reader goes on.
 func (rd *reader) runInline(c *Context, h wire.Header, b *Binding, body []byte) bool {
@@ -127,11 +123,10 @@ func (rd *reader) runInline(c *Context, h wire.Header, b *Binding, body []byte) 
 	*r = Request{Ctx: c, Codec: b.Codec, Sizer: b.Sizer, Body: body, scratch: r.scratch, reader: rd, oneway: h.Flags&wire.FlagOneway != 0}
 	rd.dirty = true
 	rd.calling = true
-	rd.sample++
-	measured := rd.sample%SampleEvery == 0
-	r.Sampled = measured
+	weight := rd.sampler.Next()
+	r.Sampled = weight > 0
 	var from int64
-	if measured {
+	if weight > 0 {
 		from = now()
 	}
 	run := rd.enter()
@@ -140,8 +135,8 @@ func (rd *reader) runInline(c *Context, h wire.Header, b *Binding, body []byte) 
 	} else {
 		r.run()
 	}
-	if measured {
-		c.Method.Observe(r.Ended-from, SampleEvery, r.refused) // b may belong to another reader by now
+	if weight > 0 {
+		c.Method.Observe(r.Ended-from, weight, r.refused) // b may belong to another reader by now
 	}
 	if rd.leave(run) {
 		return true

@@ -99,8 +99,8 @@ func TestSlowReplyLeavesReader(t *testing.T) {
 		r.Reply(&body)
 	}})
 	r := newRig(t, setup{}, m)
-	// One call in SampleEvery counts on the reader, for a sixteenth of the mean each.
-	for range 32 * SampleEvery {
+	// One call in pace.SampleEvery counts on the reader, for a sixteenth of the mean each.
+	for range 32 * pace.SampleEvery {
 		if _, st := invoke(r.client, m.Name, "long"); st != nil {
 			t.Fatal(st)
 		}
