@@ -263,7 +263,7 @@ func (n *newcomer) stop() *wire.Status {
 // handshakeError is what the peer is told of an error of pending.Table.
 func handshakeError(err error) *Error {
 	if _, late := errors.AsType[*pending.LateError](err); late {
-		return Errorf(DeadlineExceeded, "%w (Limits.HandshakeTimeout)", err)
+		return Errorf(DeadlineExceeded, "%w", err)
 	}
 	e := Errorf(Unavailable, "%w", err)
 	if errors.Is(err, pending.ErrClosed) {
@@ -289,10 +289,18 @@ func (n *newcomer) secure() (conn net.Conn, protocol string, err error) {
 	defer cancel()
 	err = error(Errorf(Internal, "a function of the TLS configuration panicked"))
 	s.host.fence.Run("tls.Config", n.conn.RemoteAddr(), func() { err = t.HandshakeContext(ctx) })
-	if err != nil {
+	if err == nil {
+		return t, t.ConnectionState().NegotiatedProtocol, nil
+	}
+	if timeout, ok := errors.AsType[net.Error](err); !ok || !timeout.Timeout() {
 		return nil, "", err
 	}
-	return t, t.ConnectionState().NegotiatedProtocol, nil
+	if late := s.pending.Leave(&n.Entry); late != nil {
+		err = late
+	} else if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = Errorf(DeadlineExceeded, "it was not over within Limits.HandshakeTimeout (%v)", s.cfg.Limits.HandshakeTimeout)
+	}
+	return nil, "", err
 }
 
 // doorFor returns the door that has a protocol of TLS, or nil.

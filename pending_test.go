@@ -57,6 +57,7 @@ func TestSlowHandshakes(t *testing.T) {
 		if d := time.Since(began); d < weft.DefaultHandshakeTimeout {
 			t.Errorf("the slow ones were closed after %v", d)
 		}
+		wantText(t, logged.String(), "nothing has come within half of Limits.HandshakeTimeout (5s)", "it was not over within Limits.HandshakeTimeout (5s)")
 		w.dial(nil)
 	})
 }

@@ -109,10 +109,7 @@ func (s *Server) configure() error {
 	}
 	c.Limits = limitsOf(limits)
 	s.pending.Most, s.pending.Hung = c.MaxPending, s.hung
-	s.pending.First, s.pending.Whole = limits.HandshakeTimeout/2, limits.HandshakeTimeout
-	if c.TLS != nil {
-		s.pending.Whole *= 2
-	}
+	s.pending.Limit, s.pending.TLS = limits.HandshakeTimeout, c.TLS != nil
 	s.hooks = a.hooks
 	protection, err := newProtection(s)
 	if err != nil {

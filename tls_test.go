@@ -10,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"io"
 	"math/big"
 	"net"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -186,22 +188,52 @@ func TestTLSMismatch(t *testing.T) {
 	multiply(t, dial(t, plainAddr, nil))
 }
 
-// One whose TLS handshake never ends is closed in time.
+// A connection whose handshake never ends is closed in time, and the log names the limit as it is configured.
 func TestSlowTLSHandshake(t *testing.T) {
-	server, err := load(t, newAuthority(t).write(t, t.TempDir(), "server.example")).ServerConfig()
-	must(t, err)
-	srv := weft.NewServer(&weft.ServerConfig{TLS: server, Limits: weft.Limits{HandshakeTimeout: 200 * time.Millisecond}})
-	addr := serve(t, srv, "tcp://127.0.0.1:0")
-	began := time.Now()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(addr, "tcp://"))
-	must(t, err)
-	defer conn.Close()
-	conn.SetReadDeadline(time.Now().Add(5 * time.Second))
-	if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("still open")
-	}
-	if d := time.Since(began); d < 80*time.Millisecond || d > 3*time.Second {
-		t.Errorf("closed after %v", d)
+	for _, tt := range []struct {
+		name  string
+		begin func(t *testing.T, conn net.Conn, cfg *tls.Config)
+		after time.Duration
+		want  string
+	}{
+		{"silent", func(*testing.T, net.Conn, *tls.Config) {}, time.Second,
+			"the client's first message of TLS has not come within half of Limits.HandshakeTimeout (2s)"},
+		{"silent behind its first message", func(t *testing.T, conn net.Conn, cfg *tls.Config) {
+			here, there := net.Pipe()
+			go tls.Client(there, cfg).Handshake() // until there is closed
+			hello := make([]byte, 16<<10)
+			n, err := here.Read(hello)
+			must(t, errors.Join(err, there.Close()))
+			_, err = conn.Write(hello[:n])
+			must(t, err)
+		}, 2 * time.Second, "it was not over within Limits.HandshakeTimeout (2s)"},
+		{"silent in TLS", func(t *testing.T, conn net.Conn, cfg *tls.Config) {
+			c := tls.Client(conn, cfg)
+			must(t, c.Handshake())
+			_, err := c.Write([]byte("\xf7weft\r\n\x01"))
+			must(t, err)
+		}, 4 * time.Second, "with TLS it was not over within twice Limits.HandshakeTimeout (2s)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ca := newAuthority(t)
+				server, err := load(t, ca.write(t, t.TempDir(), "server.example")).ServerConfig()
+				must(t, err)
+				var logged log
+				w := start(t, &weft.ServerConfig{TLS: server, Logger: logged.logger(), Limits: weft.Limits{HandshakeTimeout: 2 * time.Second}}, nil)
+				began := time.Now()
+				conn, err := w.net.Dial(t.Context(), "server")
+				must(t, err)
+				defer conn.Close()
+				tt.begin(t, conn, load(t, ca.write(t, t.TempDir(), "client.example")).ClientConfig("server.example"))
+				io.Copy(io.Discard, conn)
+				if d := time.Since(began); d < tt.after || d > tt.after+500*time.Millisecond { // the client is told why
+					t.Errorf("closed after %v, want %v", d, tt.after)
+				}
+				synctest.Wait()
+				wantText(t, logged.String(), tt.want)
+			})
+		})
 	}
 }
 

@@ -19,10 +19,10 @@ import (
 // The exported fields are set before it is used; all methods may be called concurrently.
 type Table struct {
 	Most  int
-	First time.Duration // within which something must come from the peer
-	Whole time.Duration // within which the connection must be admitted
+	Limit time.Duration // within which a connection must be admitted; something must come from the peer within half of it
+	TLS   bool          // a connection may take Limit for TLS too
 	// Hung is called with a lock held when the user's code has decided about a connection for
-	// longer than Whole; the connection is closed then, and keeps its place until Leave.
+	// too long; the connection is closed then, and keeps its place until Leave.
 	Hung func(conn net.Conn)
 
 	mu     sync.Mutex
@@ -66,15 +66,21 @@ var (
 
 // LateError is the error of a handshake whose time was over.
 type LateError struct {
-	silent bool
-	limit  time.Duration
+	silent, tls bool
+	limit       time.Duration // as it is configured
 }
 
 func (e *LateError) Error() string {
-	if e.silent {
-		return fmt.Sprintf("handshake: nothing has come within %v", e.limit)
+	what := "it was not over within"
+	switch {
+	case e.silent && e.tls:
+		what = "the client's first message of TLS has not come within half of"
+	case e.silent:
+		what = "nothing has come within half of"
+	case e.tls:
+		what = "with TLS it was not over within twice"
 	}
-	return fmt.Sprintf("handshake: it was not over within %v", e.limit)
+	return fmt.Sprintf("handshake: %s Limits.HandshakeTimeout (%v)", what, e.limit)
 }
 
 // sampled is how many connections are looked at to find the one that must go.
@@ -119,7 +125,7 @@ func (t *Table) Enter(n *Entry, conn net.Conn) (ok, dropped bool) {
 	}
 	t.from[n.origin]++
 	if t.timer == nil {
-		t.timer = time.AfterFunc(t.First, t.look)
+		t.timer = time.AfterFunc(t.Limit/2, t.look)
 	}
 	return true, dropped
 }
@@ -183,19 +189,21 @@ func (t *Table) look() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at := time.Now()
-	wait := t.First // one that comes now is due no earlier
+	wait := t.Limit / 2 // one that comes now is due no earlier
 	for i := 0; i < len(t.all); {
 		n := t.all[i]
-		state, limit := n.get(), t.Whole
+		state, limit := n.get(), t.Limit
 		if state == Silent {
-			limit = t.First
+			limit /= 2
+		} else if t.TLS {
+			limit *= 2
 		}
 		if left := limit - at.Sub(n.since); left > 0 {
 			wait = min(wait, left)
 			i++
 			continue
 		}
-		t.expireLocked(n, &LateError{state == Silent, limit})
+		t.expireLocked(n, &LateError{state == Silent, t.TLS, t.Limit})
 		if state == Deciding {
 			// Its place is kept: what hangs must not become more and more.
 			t.hung[n] = struct{}{}

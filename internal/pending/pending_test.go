@@ -33,7 +33,7 @@ func testOrigins(t *testing.T) {
 		{[]string{"2001:db8::1", "2001:db8::2", "2001:db8::ffff:1"}, []string{"2001:db8:0:1::1", "10.0.0.2"}},
 		{[]string{"10.0.0.1", "::ffff:10.0.0.1"}, []string{"10.0.0.2"}},
 	} {
-		table := pending.Table{Most: 100, First: time.Hour, Whole: time.Hour}
+		table := pending.Table{Most: 100, Limit: 2 * time.Hour}
 		var good []*from
 		for _, addr := range tt.others {
 			conn := &from{addr: addr}
@@ -60,7 +60,7 @@ func testOrigins(t *testing.T) {
 
 // What the user's code decides about is not given up for a new connection.
 func TestDeciding(t *testing.T) {
-	table := pending.Table{Most: 2, First: time.Hour, Whole: time.Hour}
+	table := pending.Table{Most: 2, Limit: 2 * time.Hour}
 	entries := make([]pending.Entry, 2)
 	for i := range entries {
 		if ok, _ := table.Enter(&entries[i], &from{addr: "10.0.0.1"}); !ok {
