@@ -1,6 +1,7 @@
 package weft
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"strings"
@@ -96,38 +97,20 @@ func (c *Client) configure() error {
 	if f.MaxConns < 0 || f.MaxConns > 64 {
 		return Errorf(InvalidArgument, "weft: dial: MaxConns is %d, want 0 (2) to 64", f.MaxConns)
 	}
-	if f.Backoff < 0 || f.MaxBackoff < 0 {
-		return Errorf(InvalidArgument, "weft: dial: Backoff is %v and MaxBackoff %v, want 0 (their defaults) or more", f.Backoff, f.MaxBackoff)
-	}
 	f.Logger = logger.OrDefault(f.Logger)
 	if f.Compressors == nil && f.Compressor != nil {
 		f.Compressors = []compress.Compressor{f.Compressor}
 	}
-	limits, err := f.Limits.resolve()
-	var a around
-	if err == nil {
-		a, err = gather(f.Plugins, f.Hooks)
-	}
-	if err == nil {
-		err = checkCompressors(f.Compressors)
-	}
-	if err == nil {
-		err = noneNil("interceptor", len(f.Interceptors), func(i int) bool { return f.Interceptors[i] == nil })
-	}
-	if err == nil {
-		err = noneNil("stream interceptor", len(f.StreamInterceptors), func(i int) bool { return f.StreamInterceptors[i] == nil })
-	}
-	if err == nil && f.Codec != nil {
-		err = WithCodec(f.Codec).apply(new(callOptions))
-	}
-	if err == nil {
-		err = checkWires(f.Wires, f.Transports)
-	}
-	if err != nil {
-		return err
-	}
-	told, err := softwareOf(f.Name)
-	if err != nil {
+	limits, outside := f.Limits.resolve()
+	a, err := gather(f.Plugins, f.Hooks)
+	told, unnamed := softwareOf(f.Name)
+	if err := cmp.Or(
+		notNegative("ClientConfig.Backoff", f.Backoff), notNegative("ClientConfig.MaxBackoff", f.MaxBackoff),
+		outside, err, checkCompressors(f.Compressors),
+		noneNil("interceptor", len(f.Interceptors), func(i int) bool { return f.Interceptors[i] == nil }),
+		noneNil("stream interceptor", len(f.StreamInterceptors), func(i int) bool { return f.StreamInterceptors[i] == nil }),
+		WithCodec(f.Codec).apply(new(callOptions)), checkWires(f.Wires, f.Transports), unnamed,
+	); err != nil {
 		return err
 	}
 	f.Limits = limitsOf(limits)

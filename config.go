@@ -262,6 +262,14 @@ func checkCompressors(all []compress.Compressor) error {
 	return nil
 }
 
+// notNegative reports a setting that is below zero.
+func notNegative[T int | time.Duration](setting string, v T) error {
+	if v < 0 {
+		return Errorf(InvalidArgument, "weft: %s is %v, want 0 (its default) or more", setting, v)
+	}
+	return nil
+}
+
 // noneNil reports which of n values of a configuration is nil.
 func noneNil(what string, n int, isNil func(i int) bool) error {
 	for i := range n {

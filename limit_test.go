@@ -203,12 +203,12 @@ func TestGarbage(t *testing.T) {
 
 func TestServerConfigErrors(t *testing.T) {
 	for want, cfg := range map[string]*weft.ServerConfig{
-		"MaxPending is -1":  {MaxPending: -1},
-		"MaxConns -2":       {MaxConns: -2},
-		"DrainTimeout -3ns": {DrainTimeout: -3},
-		"limit MaxMetadata is 65536, want 65535 at most":         {Limits: weft.Limits{MaxMetadata: 1 << 16}},
-		"limit MaxCallBytes is -1, want 0 (its default) or more": {Limits: weft.Limits{MaxCallBytes: -1}},
-		"limit PingTimeout is -1ns":                              {Limits: weft.Limits{PingTimeout: -1}},
+		"weft: ServerConfig.MaxPending is -1, want 0 (its default) or more":     {MaxPending: -1},
+		"weft: ServerConfig.MaxConns is -2, want 0 (its default) or more":       {MaxConns: -2},
+		"weft: ServerConfig.DrainTimeout is -3ns, want 0 (its default) or more": {DrainTimeout: -3},
+		"limit MaxMetadata is 65536, want 65535 at most":                        {Limits: weft.Limits{MaxMetadata: 1 << 16}},
+		"limit MaxCallBytes is -1, want 0 (its default) or more":                {Limits: weft.Limits{MaxCallBytes: -1}},
+		"limit PingTimeout is -1ns":                                             {Limits: weft.Limits{PingTimeout: -1}},
 	} {
 		srv := weft.NewServer(cfg)
 		wantError(t, srv.Register(Arith{}), weft.InvalidArgument, 0, want)

@@ -1,6 +1,7 @@
 package weft
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -79,32 +80,20 @@ func (s *Server) configure() error {
 	if c.Transports == nil {
 		c.Transports = defaultTransports
 	}
-	if c.MaxPending < 0 || c.MaxConns < 0 || c.DrainTimeout < 0 {
-		return Errorf(InvalidArgument, "weft: MaxPending is %d, MaxConns %d, DrainTimeout %v: none can be negative",
-			c.MaxPending, c.MaxConns, c.DrainTimeout)
-	}
 	c.MaxPending = orDefault(c.MaxPending, DefaultMaxPending)
 	c.DrainTimeout = orDefault(c.DrainTimeout, DefaultDrainTimeout)
 	c.Logger = logger.OrDefault(c.Logger)
 	c.Timeout = min(orDefault(c.Timeout, DefaultTimeout), mostTimeout)
-	limits, err := c.Limits.resolve()
-	var a around
-	if err == nil {
-		a, err = gather(c.Plugins, c.Hooks)
-	}
-	if err == nil {
-		err = s.configureDoors()
-	}
-	if err == nil {
-		err = checkCompressors(c.Compressors)
-	}
-	if err == nil {
-		err = noneNil("interceptor", len(c.Interceptors), func(i int) bool { return c.Interceptors[i] == nil })
-	}
-	if err == nil {
-		err = noneNil("stream interceptor", len(c.StreamInterceptors), func(i int) bool { return c.StreamInterceptors[i] == nil })
-	}
-	if err != nil {
+	limits, outside := c.Limits.resolve()
+	a, err := gather(c.Plugins, c.Hooks)
+	if err := cmp.Or(
+		notNegative("ServerConfig.MaxPending", c.MaxPending),
+		notNegative("ServerConfig.MaxConns", c.MaxConns),
+		notNegative("ServerConfig.DrainTimeout", c.DrainTimeout),
+		outside, err, s.configureDoors(), checkCompressors(c.Compressors),
+		noneNil("interceptor", len(c.Interceptors), func(i int) bool { return c.Interceptors[i] == nil }),
+		noneNil("stream interceptor", len(c.StreamInterceptors), func(i int) bool { return c.StreamInterceptors[i] == nil }),
+	); err != nil {
 		return err
 	}
 	c.Limits = limitsOf(limits)
