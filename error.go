@@ -161,7 +161,7 @@ func CodeOf(err error) Code {
 
 // The constructors of the errors that this package itself returns.
 
-// ErrServerClosed is what Serve returns after Shutdown or Close.
+// ErrServerClosed is what Serve, Listen and ListenAndServe return after Shutdown or Close.
 var ErrServerClosed = errors.New("weft: server closed")
 
 // ErrClientClosed is found by errors.Is in the error of a call that was made with, or cut off by, a client that was closed.

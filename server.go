@@ -172,6 +172,7 @@ func (s *Server) ListenAndServe(ctx context.Context, addresses ...string) error 
 		l, err := s.Listen(ctx, a)
 		if err != nil {
 			s.forgetAll(listeners)
+			s.awaitOver(ctx, err)
 			return err
 		}
 		listeners = append(listeners, l)
@@ -186,10 +187,13 @@ func (s *Server) ListenAndServe(ctx context.Context, addresses ...string) error 
 func LoggerOf(s *Server) *slog.Logger { return logger.OrDefault(s.cfg.Logger) }
 
 // Listen listens on an address of one of the server's transports, for Serve. The server remembers the transport's scheme for its registry;
-// for a listener that Listen did not make, the scheme is the network of its Addr.
+// for a listener that Listen did not make, the scheme is the network of its Addr. After a shutdown it returns ErrServerClosed.
 func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) {
 	if s.err != nil {
 		return nil, s.err
+	}
+	if s.stopping() {
+		return nil, ErrServerClosed
 	}
 	if addr == "" {
 		return nil, Errorf(InvalidArgument, "weft: listen: the address is empty; write tcp://:0 for any free port")
@@ -205,9 +209,11 @@ func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) 
 	key := accept.Key(l)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed {
-		s.schemes[key] = a.Transport.Scheme()
+	if s.closing {
+		l.Close()
+		return nil, ErrServerClosed
 	}
+	s.schemes[key] = a.Transport.Scheme()
 	return l, nil
 }
 
@@ -242,13 +248,7 @@ func (s *Server) serveAll(ctx context.Context, listeners []net.Listener) error {
 	case err = <-failed:
 		left--
 	}
-	if errors.Is(err, ErrServerClosed) {
-		// Another goroutine called Shutdown; its deadline applies.
-		select {
-		case <-s.over:
-		case <-ctx.Done():
-		}
-	}
+	s.awaitOver(ctx, err)
 	stopping := ctx.Err() != nil
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.DrainTimeout)
 	defer cancel()
@@ -262,6 +262,16 @@ func (s *Server) serveAll(ctx context.Context, listeners []net.Listener) error {
 		err = nil
 	}
 	return errors.Join(err, shut)
+}
+
+// awaitOver waits for the end of the Shutdown that another goroutine has called, if err says so: its deadline applies.
+func (s *Server) awaitOver(ctx context.Context, err error) {
+	if errors.Is(err, ErrServerClosed) {
+		select {
+		case <-s.over:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // Serve accepts connections from l until l fails or the server is shut down,

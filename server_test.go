@@ -175,7 +175,10 @@ func TestServeAfterShutdown(t *testing.T) {
 		srv := weft.NewServer(&weft.ServerConfig{Transports: transports(network)})
 		must(t, end(srv))
 		must(t, end(srv)) // again does no harm
-		l, err := srv.Listen(t.Context(), address)
+		if _, err := srv.Listen(t.Context(), address); !errors.Is(err, weft.ErrServerClosed) {
+			t.Errorf("%s: Listen: %v", name, err)
+		}
+		l, err := network.Listen(t.Context(), "server") // the address is free
 		must(t, err)
 		if err := srv.Serve(l); !errors.Is(err, weft.ErrServerClosed) {
 			t.Errorf("%s: Serve: %v", name, err)
@@ -247,6 +250,26 @@ func TestShutdownOutOfTime(t *testing.T) {
 		<-p.ended
 		close(stuck)
 		wantText(t, logged.String(), `level=INFO msg="shutdown began" connections=1 calls=3`, `level=WARN msg="shutdown ended, and calls were cut off" calls=3 took=`)
+	})
+}
+
+// A shutdown without any time has the error of its context, and its cause.
+func TestShutdownCanceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProbe()
+		w := start(t, nil, p.register)
+		call := w.dial(nil).Go(t.Context(), "Probe.Hang", &Args{}, nil, nil)
+		synctest.Wait()
+		impatient := errors.New("impatient")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(impatient)
+		err := w.srv.Shutdown(ctx)
+		wantError(t, err, weft.Canceled, weft.OutcomeUnknown, "1 calls were still running: impatient")
+		if !errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, impatient) {
+			t.Error(err)
+		}
+		wantError(t, (<-call.Done).Error, weft.Unavailable, weft.Executed)
+		<-p.ended
 	})
 }
 

@@ -26,8 +26,8 @@ const closeWait = 500 * time.Millisecond
 // A registry that does not answer delays it by two seconds at most, and by no more than a quarter of the time that ctx gives.
 //
 // When ctx ends first, the contexts of the calls that still run are cancelled, their callers get Unavailable, the connections are closed,
-// and Shutdown returns an error with the number of calls that were cut off. That takes two seconds more at most, whatever handlers, hooks
-// and other code of the user's do; what does not return is left behind.
+// and Shutdown returns an error with the number of calls that were cut off and the cause of the end of ctx. That takes two seconds more at
+// most, whatever handlers, hooks and other code of the user's do; what does not return is left behind.
 func (s *Server) Shutdown(ctx context.Context) error {
 	began := time.Now()
 	s.mu.Lock()
@@ -69,7 +69,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	took := time.Since(began).Round(time.Millisecond)
 	if n := cut.Load(); n > 0 {
 		log.Warn("shutdown ended, and calls were cut off", "calls", n, "took", took)
-		return Errorf(DeadlineExceeded, "weft: shutdown: %d calls were still running when time was up", n)
+		return Errorf(CodeOf(ctx.Err()), "weft: shutdown: %d calls were still running: %w", n, context.Cause(ctx))
 	}
 	if first {
 		log.Info("shutdown ended", "took", took)
