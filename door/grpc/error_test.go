@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	nethttp "net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -100,6 +102,28 @@ func TestDialErrors(t *testing.T) {
 		_, err := weft.Dial(t.Context(), scheme+"://"+l.Addr().String(), cfg)
 		e, ok := err.(*weft.Error)
 		if !ok || e.Code != weft.Unavailable || e.Outcome != weft.NotSent || strings.Count(err.Error(), "Unavailable") != 1 || !strings.Contains(err.Error(), "TLS: ") {
+			t.Errorf("%s: %v", scheme, err)
+		}
+	}
+}
+
+// TestWrongProtocol has TLS agree on weft's own protocol, since the client's configuration names it: the error names it too.
+func TestWrongProtocol(t *testing.T) {
+	stock := httptest.NewTLSServer(nil)
+	trust := stock.Client().Transport.(*nethttp.Transport).TLSClientConfig.RootCAs
+	stock.Close()
+	srv := weft.NewServer(&weft.ServerConfig{TLS: &tls.Config{Certificates: stock.TLS.Certificates}, Logger: slog.New(slog.DiscardHandler)})
+	l, err := srv.Listen(t.Context(), "tcp://127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = srv.Serve(l) })
+	t.Cleanup(func() { srv.Close(); wg.Wait() })
+	for scheme, wire := range map[string]weft.Wire{"grpcs": SecureWire(nil), "grpc": Wire(nil)} {
+		_, err := weft.Dial(t.Context(), scheme+"://"+l.Addr().String(), &weft.ClientConfig{Wires: []weft.Wire{wire}, Logger: slog.New(slog.DiscardHandler),
+			TLS: &tls.Config{RootCAs: trust, ServerName: "example.com", NextProtos: []string{"weft/1"}}})
+		if weft.CodeOf(err) != weft.Unavailable || !strings.Contains(err.Error(), `the server agreed in TLS to speak "weft/1", want "h2"`) {
 			t.Errorf("%s: %v", scheme, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/grpc/internal/head"
+	"github.com/weftrpc/weft/door/internal/carriers"
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
 	"github.com/weftrpc/weft/internal/session"
@@ -69,7 +71,7 @@ const never = 100 * 365 * 24 * time.Hour
 // Dial implements weft.Wire. It waits for the settings of the server: so a server of another protocol is noticed here.
 func (w *wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, error) {
 	nc, err := cfg.Dial(ctx)
-	if err == nil && w.secure {
+	if err == nil {
 		nc, err = w.encrypted(ctx, nc, cfg.Address)
 	}
 	if err != nil {
@@ -88,21 +90,18 @@ func (w *wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, er
 	return nil, withoutCode(err)
 }
 
-// encrypted gives a connection TLS, if it has none.
+// encrypted gives a connection TLS, if it has none and the wire asks for it. In TLS the server must not have agreed to another protocol.
 func (w *wire) encrypted(ctx context.Context, nc net.Conn, address string) (net.Conn, error) {
-	if _, ok := nc.(interface{ ConnectionState() tls.ConnectionState }); ok {
-		return nc, nil
-	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		host = address
-	}
-	t := tls.Client(socket.WithPulse(nc, &w.pulse), &tls.Config{ServerName: host, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12})
-	if err := t.HandshakeContext(ctx); err != nil {
+	t, ok := nc.(interface{ ConnectionState() tls.ConnectionState })
+	switch {
+	case !ok && w.secure:
+		return carriers.WithTLS(ctx, socket.WithPulse(nc, &w.pulse), address, w.Protocols())
+	case ok && !slices.Contains([]string{"", "h2"}, t.ConnectionState().NegotiatedProtocol):
 		nc.Close()
-		return nil, weft.Errorf(weft.Unavailable, "TLS: %w", err)
+		return nil, weft.Errorf(weft.Unavailable, "the server agreed in TLS to speak %q, want \"h2\": leave NextProtos of ClientConfig.TLS nil, or name it there",
+			t.ConnectionState().NegotiatedProtocol)
 	}
-	return t, nil
+	return nc, nil
 }
 
 // clientConn is one connection of the wire.
