@@ -141,7 +141,11 @@ func TestDoctor(t *testing.T) {
 	expect(t, 1, "none is registered", "", "", "doctor", "Nothing")
 	expect(t, 2, "", "name a service", "", "doctor")
 	writeFile(t, path, "{ oops")
-	expect(t, 1, "mend the file", "", "", "doctor", "Arith")
+	code, out, log := run(t, "", "doctor", "Arith")
+	if code != 1 || !strings.Contains(out, "mend the file") || strings.Contains(out+log, "weft doctor") {
+		t.Errorf("of a file that is wrong doctor returns %d and writes:\n%s%s", code, out, log)
+	}
+	expect(t, 4, "", "'weft doctor' looks into it", "", "instances", "Arith")
 }
 
 // TestDoctorMembers looks into an etcd of which one member is not there.

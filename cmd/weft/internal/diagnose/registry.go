@@ -52,7 +52,7 @@ func (r *report) registry(ctx context.Context, service string) error {
 		} else if strings.Contains(err.Error(), "certificate") || strings.Contains(err.Error(), "tls:") {
 			do = "see the flags --cacert, --cert and --key, and whether the address says TLS, such as etcds://"
 		}
-		r.fail("registry", a.String(), do, "%v", err)
+		r.fail("registry", a.String(), do, "%v", shell.InDoctor(err))
 		return nil
 	}
 	if took := time.Since(from); took > slowAnswer {
@@ -98,7 +98,7 @@ func (r *report) service(ctx context.Context, a catalog.Address, reg *registry.R
 	defer cancel()
 	snapshot, err := catalog.Ask(asking, reg, name)
 	if err != nil {
-		r.fail("service", name, "the registry has answered before: ask it with 'weft registry ls "+name+"', and see its log", "%v", err)
+		r.fail("service", name, "the registry has answered before: ask it with 'weft registry ls "+name+"', and see its log", "%v", shell.InDoctor(err))
 		return
 	}
 	for _, invalid := range snapshot.Invalid {

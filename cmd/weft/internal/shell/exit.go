@@ -58,6 +58,21 @@ func (e *usage) Unwrap() error { return e.error }
 // UsageOf has an error in the arguments of a command point to its help.
 func UsageOf(command string, err error) error { return &usage{err, command} }
 
+// forDoctor is an error that ends in the advice to run weft doctor.
+type forDoctor struct{ error }
+
+func (e *forDoctor) Error() string { return e.error.Error() + "; 'weft doctor' looks into it" }
+
+func (e *forDoctor) Unwrap() error { return e.error }
+
+// InDoctor is an error without the advice to run weft doctor, for that command itself.
+func InDoctor(err error) error {
+	if e, ok := errors.AsType[*forDoctor](err); ok {
+		return e.error
+	}
+	return err
+}
+
 // quiet is an error that the command has written already.
 type quiet struct{ error }
 
@@ -100,7 +115,7 @@ func FromRegistry(reg *registry.Registry, err error) error {
 	case denied(text):
 		return &coded{fmt.Errorf("%w; give user and password in the address, or the certificate of a user with --cert and --key", named), ExitRefused}
 	}
-	return &coded{fmt.Errorf("%w; 'weft doctor' looks into it", named), ExitUnreachable}
+	return &coded{&forDoctor{named}, ExitUnreachable}
 }
 
 // denied reports whether a registry has refused credentials, by the text of its error: each
@@ -128,7 +143,7 @@ func FromCall(err error) error {
 	}
 	switch {
 	case errors.Is(err, ErrNoAnswer):
-		return &coded{fmt.Errorf("%w; 'weft doctor' looks into it", err), ExitUnreachable}
+		return &coded{&forDoctor{err}, ExitUnreachable}
 	case e.Code == weft.Unauthenticated && strings.HasPrefix(e.Method, "weft.Admin."):
 		return &coded{fmt.Errorf("%w; give the token with --admin-token-file, or a certificate with --cert and --key", err), ExitRefused}
 	case e.Code == weft.Unauthenticated:
@@ -140,7 +155,7 @@ func FromCall(err error) error {
 	case e.Reason == weft.ReasonNoServer, e.Reason == weft.ReasonForbidden:
 		return &coded{fmt.Errorf("%w; see 'weft explain %s'", err, e.Method), ExitUnreachable}
 	case e.Outcome == weft.NotSent && (e.Code == weft.Unavailable || e.Code == weft.DeadlineExceeded):
-		return &coded{fmt.Errorf("%w; 'weft doctor' looks into it", err), ExitUnreachable}
+		return &coded{&forDoctor{err}, ExitUnreachable}
 	case e.Code == weft.DeadlineExceeded:
 		return &coded{fmt.Errorf("%w; --timeout gives a call more time", err), ExitCallFailed}
 	case e.Reason == weft.ReasonNoMethod:
