@@ -168,8 +168,12 @@ func (h *Health) prepare() error {
 			return wrong("it needs a name of its own")
 		case c.Func == nil:
 			return wrong("Func is nil")
-		case c.Period < 0 || c.Timeout < 0 || c.Failures < 0:
-			return wrong("Period is %v, Timeout %v, Failures %d: none can be negative", c.Period, c.Timeout, c.Failures)
+		case c.Period < 0:
+			return wrong("Period is %v, want 0 (its default) or more", c.Period)
+		case c.Timeout < 0:
+			return wrong("Timeout is %v, want 0 (its default) or more", c.Timeout)
+		case c.Failures < 0:
+			return wrong("Failures is %d, want 0 (its default) or more", c.Failures)
 		}
 		names[c.Name] = true
 		if c.Period == 0 {

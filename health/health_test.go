@@ -368,11 +368,16 @@ func TestDependency(t *testing.T) {
 
 func TestWrongChecks(t *testing.T) {
 	f := func(context.Context) error { return nil }
-	for _, checks := range [][]health.Check{
-		{{Func: f}}, {{Name: "a"}}, {{Name: "a", Func: f}, {Name: "a", Func: f}}, {{Name: "a", Func: f, Period: -1}},
+	for want, checks := range map[string][]health.Check{
+		`Checks[0] (""): it needs a name`:  {{Func: f}},
+		`Checks[0] ("a"): Func is nil`:     {{Name: "a"}},
+		`Checks[1] ("a"): it needs a name`: {{Name: "a", Func: f}, {Name: "a", Func: f}},
+		`("a"): Period is -1ns, want 0`:    {{Name: "a", Func: f, Period: -1}},
+		`("a"): Timeout is -2ns, want 0`:   {{Name: "a", Func: f, Timeout: -2}},
+		`("a"): Failures is -3, want 0`:    {{Name: "a", Func: f, Failures: -3}},
 	} {
 		srv := weft.NewServer(nil)
-		if _, err := health.New(srv, &health.Config{Checks: checks}); !errors.Is(err, weft.InvalidArgument) {
+		if _, err := health.New(srv, &health.Config{Checks: checks}); !errors.Is(err, weft.InvalidArgument) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", checks, err)
 		}
 		srv.Close()
