@@ -468,7 +468,7 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	wg.Wait()
 	c.Close()
 	if cut.Load() {
-		return Errorf(DeadlineExceeded, "weft: shutdown: calls were still open when time was up")
+		return Errorf(CodeOf(ctx.Err()), "weft: shutdown: calls were still open: %w", context.Cause(ctx))
 	}
 	return nil
 }

@@ -467,6 +467,25 @@ func TestClientShutdownOutOfTime(t *testing.T) {
 	})
 }
 
+// A shutdown without any time has the error of its context.
+func TestClientShutdownCanceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProbe()
+		c := start(t, nil, p.register).dial(nil)
+		call := c.Go(t.Context(), "Probe.Hang", &Args{}, nil, nil)
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		err := c.Shutdown(ctx)
+		wantError(t, err, weft.Canceled, weft.OutcomeUnknown, "still open: context canceled")
+		if errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		<-call.Done
+		<-p.ended
+	})
+}
+
 // A dead connection is noticed by pings: soon with a call open, later without.
 func TestPings(t *testing.T) {
 	for _, open := range []bool{true, false} {

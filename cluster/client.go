@@ -155,7 +155,7 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	}
 	wg.Wait()
 	if cut.Load() {
-		errs = append(errs, weft.Errorf(weft.DeadlineExceeded, "cluster: shutdown: calls to servers that have left were still open when time was up"))
+		errs = append(errs, weft.Errorf(weft.CodeOf(ctx.Err()), "cluster: shutdown: calls to servers that have left were still open: %w", context.Cause(ctx)))
 	}
 	return errors.Join(append(errs, c.Close())...)
 }

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -48,6 +49,34 @@ func TestServerThatDrainsIsLeft(t *testing.T) {
 		}
 		wg.Wait()
 		must(t, (<-ended).err)
+	})
+}
+
+// The error of a shutdown of the client is that of its context, also of calls to a server that is listed no more.
+func TestShutdownCanceledBesideServerThatLeft(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.listed("a")
+		a := f.serveNode(&node{name: "a"})
+		f.serveNode(&node{name: "b"})
+		c := f.client(nil)
+		who(t, t.Context(), c)
+		a.slow(time.Hour)
+		call := timed(func() error { return c.Call(t.Context(), "Who.Who", &Args{}, &Reply{}, weft.WithTimeout(time.Hour)) })
+		synctest.Wait()
+		f.listed("b")
+		must(t, f.store.Driver().Delete(t.Context(), weft.Instance{Service: "Who", ID: "a"}))
+		time.Sleep(10 * time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		err := c.Shutdown(ctx)
+		wantError(t, err, weft.Canceled, weft.OutcomeUnknown, "servers that have left were still open: context canceled")
+		if errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if (<-call).err == nil {
+			t.Error("the call went well")
+		}
 	})
 }
 
