@@ -93,9 +93,11 @@ func (s *source) handles(fn function) {
 	}
 	s.handled[fn.body] = true
 	locals := map[types.Object]bool{params[0]: true, params[1]: true, params[2]: true}
-	for _, field := range fn.typ.Results.List {
-		for _, name := range field.Names {
-			locals[s.pass.TypesInfo.Defs[name]] = true
+	if fn.typ.Results != nil { // a function that handlers call may have none
+		for _, field := range fn.typ.Results.List {
+			for _, name := range field.Names {
+				locals[s.pass.TypesInfo.Defs[name]] = true
+			}
 		}
 	}
 	request := &checker{carriers: carriers{reply: params[2]}, what: "the request"}

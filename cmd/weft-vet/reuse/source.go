@@ -221,5 +221,8 @@ func (r *resolver) returned(fn function, ret *ast.ReturnStmt) []function {
 	if len(ret.Results) > 0 {
 		return r.functions(ret.Results[0])
 	}
+	if fn.typ.Results == nil { // fn is an iterator, whose elements are called
+		return nil
+	}
 	return r.functions(fn.typ.Results.List[0].Names[0])
 }

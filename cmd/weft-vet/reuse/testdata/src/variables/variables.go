@@ -229,3 +229,25 @@ func (db *database) keep(_ context.Context, req, res *message) error {
 	db.last = req.Name
 	return nil
 }
+
+// hook is called by a handler, and has no results.
+var hook = func(_ context.Context, req, _ *message) {
+	kept = req.Name // want `req.Name is stored in kept`
+}
+
+// makers yields functions that make handlers.
+func makers(yield func(string, func() handler) bool) {
+	if !yield("N.Maker", func() handler { return global }) {
+		return
+	}
+}
+
+func withoutResults(r weft.Registrar) {
+	_ = weft.HandleReuse(r, "N.Hook", func(ctx context.Context, req, res *message) error {
+		hook(ctx, req, res)
+		return nil
+	})
+	for name, maker := range makers {
+		_ = weft.HandleReuse(r, name, maker())
+	}
+}
