@@ -82,7 +82,7 @@ type cborCodec struct {
 func (*cborCodec) Name() string { return "cbor" }
 
 // types are the Go types that were asked for.
-var types = typecheck.Checker{Tags: []string{"cbor", "json"}, Self: encodesItself, Lost: true}
+var types = typecheck.Checker{Tags: []string{"cbor", "json"}, Self: encodesItself, SelfDecoded: unmarshalsCBOR, Lost: true}
 
 // CheckType reports why values of the type t cannot be CBOR: it holds a channel, a
 // function, a complex number, or a struct that has fields but no exported one, such as
@@ -143,8 +143,12 @@ func opaque(t reflect.Type) bool {
 // decodesItself reports whether the library hands values of the type t their
 // bytes.
 func decodesItself(t reflect.Type) bool {
-	return implements(t, reflect.TypeFor[cbor.Unmarshaler]()) || implements(t, reflect.TypeFor[encoding.BinaryUnmarshaler]())
+	return unmarshalsCBOR(t) || implements(t, reflect.TypeFor[encoding.BinaryUnmarshaler]())
 }
+
+// unmarshalsCBOR reports whether the library hands values of the type t whatever comes: UnmarshalBinary gets byte strings, and a map sets
+// the fields.
+func unmarshalsCBOR(t reflect.Type) bool { return implements(t, reflect.TypeFor[cbor.Unmarshaler]()) }
 
 func implements(t, methods reflect.Type) bool {
 	return t.Kind() != reflect.Interface && (t.Implements(methods) || reflect.PointerTo(t).Implements(methods))

@@ -207,3 +207,43 @@ func TestCheckType(t *testing.T) {
 		}
 	}
 }
+
+type account struct {
+	Name  string `weft:"1"`
+	Admin bool   `weft:"-"`
+}
+
+// packed has methods for byte strings alone.
+type packed account
+
+func (p packed) MarshalBinary() ([]byte, error)     { return []byte(p.Name), nil }
+func (p *packed) UnmarshalBinary(text []byte) error { p.Name = string(text); return nil }
+
+// What the tag of weft keeps on its side is neither sent nor set, though the library would do both, also where it asks methods for byte strings.
+func TestWeftTag(t *testing.T) {
+	type told struct {
+		Name  string `weft:"1"`
+		Admin bool   `weft:"-" cbor:"-"`
+		Note  string `weft:"-" json:"note"`
+	}
+	c := cbor.New()
+	body, err := c.Append(nil, map[string]any{"Name": "a", "Admin": true, "note": "n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := new(account); c.Decode(body, got) == nil || got.Admin {
+		t.Errorf("decoded %+v", got)
+	}
+	if got := new(packed); c.Decode(body, got) == nil || got.Admin {
+		t.Errorf("decoded %+v", got)
+	}
+	if got := new(told); c.Decode(body, got) != nil || *got != (told{Name: "a", Note: "n"}) {
+		t.Errorf("decoded %+v", got)
+	}
+	if _, err := c.Append(nil, account{}); err == nil {
+		t.Error("it is sent")
+	}
+	if _, err := c.Append(nil, packed{Name: "a"}); err != nil {
+		t.Error(err)
+	}
+}

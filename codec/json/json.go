@@ -58,7 +58,7 @@ type jsonCodec struct {
 func (*jsonCodec) Name() string { return "json" }
 
 // types are the Go types that were asked for.
-var types = typecheck.Checker{Tags: []string{"json"}, Self: encodesItself, Key: canBeKey}
+var types = typecheck.Checker{Tags: []string{"json"}, Self: encodesItself, SelfDecoded: decodesItself, Key: canBeKey}
 
 // CheckType reports why values of the type t cannot be JSON: it holds a channel, a
 // function, a complex number, or a map whose keys are neither strings nor numbers. So cannot a generated message by value.
@@ -104,7 +104,7 @@ func (c *jsonCodec) Append(dst []byte, v any) ([]byte, error) {
 
 // appendPlain appends v as encoding/json has it, which finds a value that contains itself but follows any other until the stack is full.
 func (c *jsonCodec) appendPlain(dst []byte, v any) ([]byte, error) {
-	if err := types.CheckDecode(reflect.TypeOf(v)); err != nil {
+	if err := types.CheckEncode(reflect.TypeOf(v)); err != nil {
 		return dst, fmt.Errorf("codec/json: %w", err)
 	}
 	if err := c.nesting.Check(v); err != nil {

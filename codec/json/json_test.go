@@ -296,3 +296,32 @@ func TestWeftTag(t *testing.T) {
 		t.Errorf("sent as %s, %v", body, err)
 	}
 }
+
+// masked is sent as its name alone.
+type masked struct {
+	Name  string `weft:"1"`
+	Admin bool   `weft:"-"`
+}
+
+func (m masked) MarshalText() ([]byte, error) { return []byte(m.Name), nil }
+
+type rights struct{ Admin bool }
+
+// A method that encodes a type does not keep its fields from being set, and of an embedded struct that is not exported they are.
+func TestWeftTagSet(t *testing.T) {
+	type account struct {
+		Name   string `weft:"1"`
+		rights `weft:"-"`
+	}
+	c := json.New()
+	body := []byte(`{"Name":"a","Admin":true}`)
+	if got := new(masked); c.Decode(body, got) == nil || got.Admin {
+		t.Errorf("decoded %+v", got)
+	}
+	if got := new(account); c.Decode(body, got) == nil || got.Admin {
+		t.Errorf("decoded %+v", got)
+	}
+	if body, err := c.Append(nil, masked{Name: "a"}); err != nil || string(body) != `"a"` {
+		t.Errorf("sent as %s, %v", body, err)
+	}
+}

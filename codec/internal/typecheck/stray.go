@@ -6,20 +6,21 @@ import (
 )
 
 // strayIn tells of a field in the type t, found at path, that the library would carry though the tag `weft:"-"` keeps it out of weft's own
-// codecs: what a server sets there by itself, such as the rights of the caller, any caller could set.
-func (c *Checker) strayIn(t reflect.Type, path string, seen map[reflect.Type]bool) error {
-	if seen[t] || c.own(t) {
+// codecs: what a server sets there by itself, such as the rights of the caller, any caller could set. itself reports which types the library
+// does not look into.
+func (c *Checker) strayIn(t reflect.Type, path string, itself func(t reflect.Type) bool, seen map[reflect.Type]bool) error {
+	if seen[t] || hasOwn(t, itself) {
 		return nil
 	}
 	seen[t] = true
 	switch t.Kind() {
 	case reflect.Map:
-		if err := c.strayIn(t.Key(), path, seen); err != nil {
+		if err := c.strayIn(t.Key(), path, itself, seen); err != nil {
 			return err
 		}
-		return c.strayIn(t.Elem(), path, seen)
+		return c.strayIn(t.Elem(), path, itself, seen)
 	case reflect.Pointer, reflect.Slice, reflect.Array:
-		return c.strayIn(t.Elem(), path, seen)
+		return c.strayIn(t.Elem(), path, itself, seen)
 	case reflect.Struct:
 		for f := range t.Fields() {
 			path := path + "." + f.Name
@@ -30,7 +31,7 @@ func (c *Checker) strayIn(t reflect.Type, path string, seen map[reflect.Type]boo
 			if c.never(f) {
 				continue
 			}
-			if err := c.strayIn(f.Type, path, seen); err != nil {
+			if err := c.strayIn(f.Type, path, itself, seen); err != nil {
 				return err
 			}
 		}
@@ -38,8 +39,17 @@ func (c *Checker) strayIn(t reflect.Type, path string, seen map[reflect.Type]boo
 	return nil
 }
 
-// stray reports whether only the tag of weft speaks of the field f, and says that it does not travel.
+// stray reports whether only the tag of weft speaks of the field f, and says that it does not travel. Of an embedded struct whose type is not
+// exported the exported fields would.
 func (c *Checker) stray(f reflect.StructField) bool {
 	_, told := c.tag(f)
-	return !told && f.IsExported() && f.Tag.Get("weft") == "-"
+	return !told && f.Tag.Get("weft") == "-" && (f.IsExported() || isEmbeddedStruct(f) && c.carries(f.Type, nil))
+}
+
+func isEmbeddedStruct(f reflect.StructField) bool {
+	t := f.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return f.Anonymous && t.Kind() == reflect.Struct
 }

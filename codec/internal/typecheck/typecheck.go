@@ -3,6 +3,7 @@
 package typecheck
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -19,6 +20,9 @@ type Checker struct {
 	// Self reports whether values of a type are encoded by methods of their own.
 	Self func(t reflect.Type) bool
 
+	// SelfDecoded reports whether values of a type are decoded by methods of their own, whatever comes for them.
+	SelfDecoded func(t reflect.Type) bool
+
 	// Key reports whether a type can be the key of a map; nil: every type that
 	// can be encoded.
 	Key func(t reflect.Type) bool
@@ -33,17 +37,17 @@ type Checker struct {
 // when that depends on the value.
 func (c *Checker) Check(t reflect.Type) error {
 	v := c.verdict(t)
-	if v.stray != nil {
-		return v.stray
-	}
-	return v.uncarried
+	return cmp.Or(v.sent, v.uncarried)
 }
 
-// CheckDecode returns why nothing is decoded into values of the type t: a field that the tag `weft:"-"` keeps on its side would be set.
-func (c *Checker) CheckDecode(t reflect.Type) error { return c.verdict(t).stray }
+// CheckEncode returns why no values of the type t are encoded: a field that the tag `weft:"-"` keeps on its side would be sent.
+func (c *Checker) CheckEncode(t reflect.Type) error { return c.verdict(t).sent }
+
+// CheckDecode returns why nothing is decoded into values of the type t: such a field would be set.
+func (c *Checker) CheckDecode(t reflect.Type) error { return c.verdict(t).set }
 
 // verdict is what was found out about a type.
-type verdict struct{ stray, uncarried error }
+type verdict struct{ sent, set, uncarried error }
 
 func (c *Checker) verdict(t reflect.Type) verdict {
 	if t == nil {
@@ -52,7 +56,7 @@ func (c *Checker) verdict(t reflect.Type) verdict {
 	known, ok := c.known.Load(t)
 	if !ok {
 		path := strings.TrimLeft(t.String(), "*")
-		v := verdict{stray: c.strayIn(t, path, make(map[reflect.Type]bool))}
+		v := verdict{sent: c.strayIn(t, path, c.Self, make(map[reflect.Type]bool)), set: c.strayIn(t, path, c.SelfDecoded, make(map[reflect.Type]bool))}
 		if problem := c.problem(t, path, make(map[reflect.Type]bool)); problem != "" {
 			v.uncarried = fmt.Errorf("%s, which cannot be encoded", problem)
 		}
@@ -63,7 +67,7 @@ func (c *Checker) verdict(t reflect.Type) verdict {
 
 // problem says what of the type t, found at path, cannot be encoded.
 func (c *Checker) problem(t reflect.Type, path string, seen map[reflect.Type]bool) string {
-	if seen[t] || c.own(t) {
+	if seen[t] || hasOwn(t, c.Self) {
 		return ""
 	}
 	seen[t] = true
@@ -104,7 +108,7 @@ func (c *Checker) carries(t reflect.Type, outer []reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct || c.own(t) {
+	if t.Kind() != reflect.Struct || hasOwn(t, c.Self) {
 		return true
 	}
 	if slices.Contains(outer, t) {
@@ -119,9 +123,9 @@ func (c *Checker) carries(t reflect.Type, outer []reflect.Type) bool {
 	return false
 }
 
-// own reports whether values of a type are encoded by methods of their own or of a pointer to them.
-func (c *Checker) own(t reflect.Type) bool {
-	return c.Self(t) || t.Kind() != reflect.Interface && c.Self(reflect.PointerTo(t))
+// hasOwn reports whether a type, or a pointer to it, has methods of its own.
+func hasOwn(t reflect.Type, has func(t reflect.Type) bool) bool {
+	return has(t) || t.Kind() != reflect.Interface && has(reflect.PointerTo(t))
 }
 
 // leftOut reports whether the field f is never encoded, or not when it is zero.

@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,10 +41,10 @@ type (
 )
 
 func TestCheck(t *testing.T) {
+	is := func(t reflect.Type) bool { return t == reflect.TypeFor[*own]() }
 	c := &Checker{
-		Tags: []string{"a", "b"},
-		Self: func(t reflect.Type) bool { return t == reflect.TypeFor[*own]() },
-		Key:  func(t reflect.Type) bool { return t.Kind() != reflect.Bool },
+		Tags: []string{"a", "b"}, Self: is, SelfDecoded: is,
+		Key: func(t reflect.Type) bool { return t.Kind() != reflect.Bool },
 	}
 	for v, want := range map[any]string{
 		1:                      "",
@@ -65,7 +66,7 @@ func TestCheck(t *testing.T) {
 			}
 		}
 	}
-	if err := (&Checker{Self: func(reflect.Type) bool { return false }}).Check(reflect.TypeFor[map[chan int]int]()); err == nil {
+	if err := (&Checker{Self: is, SelfDecoded: is}).Check(reflect.TypeFor[map[chan int]int]()); err == nil {
 		t.Error("a channel as a key is accepted")
 	}
 	for v, want := range map[any]string{
@@ -81,7 +82,7 @@ func TestCheck(t *testing.T) {
 		new([]struct{ sync.Mutex }):        "[]struct { sync.Mutex } is a struct { sync.Mutex }, without an exported field, which cannot be encoded",
 		new(map[string]struct{ a, b int }): "map[string]struct { a int; b int } is a struct { a int; b int }, without an exported field, which cannot be encoded",
 	} {
-		strict := &Checker{Tags: c.Tags, Self: c.Self, Lost: true}
+		strict := &Checker{Tags: c.Tags, Self: is, SelfDecoded: is, Lost: true}
 		if err := strict.Check(reflect.TypeOf(v)); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
 			t.Errorf("Check of a %T: %v, want %q", v, err, want)
 		}
@@ -113,17 +114,34 @@ func TestStray(t *testing.T) {
 			Done chan bool
 		}
 		inner struct{ rights }
+		list  []string //lint:ignore U1000 no struct
+		kept  struct {
+			Name   string `weft:"1"`
+			rights `weft:"-"`
+		}
+		pointed struct {
+			*rights `weft:"-"`
+		}
+		secret struct{ a int } //lint:ignore U1000 not exported
+		quiet  struct {
+			secret `weft:"-"` // has nothing to carry
+			list   `weft:"-"`
+		}
 	)
-	c := &Checker{Tags: []string{"a", "b"}, Self: func(t reflect.Type) bool { return t == reflect.TypeFor[*own]() }}
+	is := func(t reflect.Type) bool { return t == reflect.TypeFor[*own]() }
+	c := &Checker{Tags: []string{"a", "b"}, Self: is, SelfDecoded: is}
 	const advice = " has the tag `weft:\"-\"` and would travel: give it `b:\"-\"` too, or `b:\"Admin\"` to have it sent"
 	for v, want := range map[any]string{
-		&rights{}: "typecheck.rights.Admin" + advice,
-		&told{}:   "",
-		&own{}:    "",
-		&around{}: "typecheck.around.List.Admin" + advice,
-		&inner{}:  "typecheck.inner.rights.Admin" + advice,
+		&rights{}:  "typecheck.rights.Admin" + advice,
+		&told{}:    "",
+		&own{}:     "",
+		&around{}:  "typecheck.around.List.Admin" + advice,
+		&inner{}:   "typecheck.inner.rights.Admin" + advice,
+		&kept{}:    "typecheck.kept.rights" + strings.ReplaceAll(advice, "Admin", "rights"),
+		&pointed{}: "typecheck.pointed.rights" + strings.ReplaceAll(advice, "Admin", "rights"),
+		&quiet{}:   "",
 	} {
-		for _, err := range []error{c.CheckDecode(reflect.TypeOf(v)), c.Check(reflect.TypeOf(v))} {
+		for _, err := range []error{c.CheckEncode(reflect.TypeOf(v)), c.CheckDecode(reflect.TypeOf(v)), c.Check(reflect.TypeOf(v))} {
 			if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
 				t.Errorf("%T: %v, want %q", v, err, want)
 			}
