@@ -286,12 +286,12 @@ func (c *compiler) record(t reflect.Type) (*Record, error) {
 			_, has := f.Tag.Lookup("thrift")
 			tagged = tagged || has && f.Tag.Get("thrift") != "-"
 			w := f.Tag.Get("weft")
-			numbered = numbered || w != "" && w[0] >= '0' && w[0] <= '9'
+			numbered = numbered || w != "" && w != "-"
 		}
 	}
 	order := int16(0)
 	for f := range t.Fields() {
-		if !f.IsExported() || f.Tag.Get("thrift") == "-" || numbered && !tagged && f.Tag.Get("weft") == "-" {
+		if !f.IsExported() || f.Tag.Get("thrift") == "-" || !tagged && f.Tag.Get("weft") == "-" {
 			continue
 		}
 		field := Field{index: f.Index[0], Name: nameOf(f)}

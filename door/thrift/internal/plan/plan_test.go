@@ -75,6 +75,36 @@ func TestEveryType(t *testing.T) {
 	}
 }
 
+// The tag `weft:"-"` keeps a field on its side, also in a struct without numbers, and a tag that is no number is a wrong number.
+func TestWeftTag(t *testing.T) {
+	type account struct {
+		Name  string
+		Admin bool `weft:"-"`
+		Age   int
+	}
+	type both struct {
+		Name string
+		Age  int
+	}
+	got := new(account)
+	if err := trip(t, false, both{"a", 3}, got); err != nil || got.Name != "a" || got.Age != 3 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	type all struct {
+		Name  string
+		Admin bool
+		Age   int
+	}
+	if got := new(account); trip(t, false, all{"a", true, 3}, got) == nil && got.Admin {
+		t.Error("a peer has set it")
+	}
+	if err := trip(t, false, struct {
+		A int `weft:"-1"`
+	}{}, new(account)); err == nil || !strings.Contains(err.Error(), "no field number") {
+		t.Errorf("a wrong number: %v", err)
+	}
+}
+
 // TestEvolution decodes what another version has sent.
 func TestEvolution(t *testing.T) {
 	type more struct {
