@@ -66,8 +66,13 @@ func (s *source) found(at token.Pos, message string) {
 func (s *source) assigned(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.AssignStmt, *ast.ValueSpec:
+		i := 0
 		for left, right := range assignments(n) {
+			if call, ok := ast.Unparen(right).(*ast.CallExpr); ok && i > 0 && s.hasResults(call) {
+				right = &result{call, i}
+			}
 			s.assign(variable(s.pass.TypesInfo, left), right)
+			i++
 		}
 	case *ast.RangeStmt:
 		if n.Value != nil {
@@ -78,6 +83,18 @@ func (s *source) assigned(n ast.Node) {
 	case *ast.CallExpr:
 		s.functionArguments(n)
 	}
+}
+
+// result is one of several results of a call, behind the first.
+type result struct {
+	*ast.CallExpr
+	index int
+}
+
+// hasResults reports whether a call has several results.
+func (s *source) hasResults(call *ast.CallExpr) bool {
+	_, several := s.pass.TypesInfo.TypeOf(call).(*types.Tuple)
+	return several
 }
 
 // functionArguments notes the functions that a call of a function of the package gives to it.
@@ -158,7 +175,9 @@ func (r *resolver) functions(e ast.Expr) []function {
 	}
 	switch e := e.(type) {
 	case *ast.CallExpr:
-		return r.called(e)
+		return r.called(e, 0)
+	case *result:
+		return r.called(e.CallExpr, e.index)
 	case *ast.IndexExpr:
 		return r.elements(e.X)
 	}
@@ -193,8 +212,8 @@ func (r *resolver) elements(e ast.Expr) (found []function) {
 	return found
 }
 
-// called returns the functions that a call may return.
-func (r *resolver) called(call *ast.CallExpr) (found []function) {
+// called returns the functions that a result of a call may be.
+func (r *resolver) called(call *ast.CallExpr, index int) (found []function) {
 	if r.pass.TypesInfo.Types[call.Fun].IsType() { // a conversion
 		return r.functions(call.Args[0])
 	}
@@ -208,7 +227,7 @@ func (r *resolver) called(call *ast.CallExpr) (found []function) {
 				return false // what it returns is its own
 			}
 			if ret, ok := n.(*ast.ReturnStmt); ok {
-				found = append(found, r.returned(fn, ret)...)
+				found = append(found, r.returned(fn, ret, index)...)
 			}
 			return true
 		})
@@ -216,13 +235,24 @@ func (r *resolver) called(call *ast.CallExpr) (found []function) {
 	return found
 }
 
-// returned returns the functions that a return statement may return.
-func (r *resolver) returned(fn function, ret *ast.ReturnStmt) []function {
-	if len(ret.Results) > 0 {
-		return r.functions(ret.Results[0])
+// returned returns the functions that a result of a return statement may be.
+func (r *resolver) returned(fn function, ret *ast.ReturnStmt, index int) []function {
+	if index < len(ret.Results) {
+		return r.functions(ret.Results[index])
 	}
-	if fn.typ.Results == nil { // fn is an iterator, whose elements are called
+	if len(ret.Results) == 1 { // a call with several results
+		if call, ok := ast.Unparen(ret.Results[0]).(*ast.CallExpr); ok {
+			return r.called(call, index)
+		}
+	}
+	if len(ret.Results) > 0 || fn.typ.Results == nil { // fn is an iterator, whose elements are called
 		return nil
 	}
-	return r.functions(fn.typ.Results.List[0].Names[0])
+	for _, field := range fn.typ.Results.List {
+		if index < len(field.Names) {
+			return r.functions(field.Names[index])
+		}
+		index -= len(field.Names)
+	}
+	return nil
 }

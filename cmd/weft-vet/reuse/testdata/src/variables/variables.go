@@ -251,3 +251,33 @@ func withoutResults(r weft.Registrar) {
 		_ = weft.HandleReuse(r, name, maker())
 	}
 }
+
+// set returns a handler behind another function.
+func set(db *database) (stop func(), put handler) {
+	return func() {}, db.set
+}
+
+func named(db *database) (stop func(), put handler) {
+	put = db.named
+	return
+}
+
+func passed(db *database) (stop func(), put handler) { return set(db) }
+
+func (db *database) set(_ context.Context, req, res *message) error {
+	db.last = req.Name // want `req.Name is stored in db.last`
+	return nil
+}
+
+func (db *database) named(_ context.Context, req, res *message) error {
+	db.last = req.Name // want `req.Name is stored in db.last`
+	return nil
+}
+
+func results(r weft.Registrar, db *database) {
+	stop, put := passed(db)
+	defer stop()
+	_ = weft.HandleReuse(r, "R.Set", put)
+	_, put = named(db)
+	_ = weft.HandleReuse(r, "R.Named", put)
+}
