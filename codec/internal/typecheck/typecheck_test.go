@@ -124,8 +124,8 @@ func TestStray(t *testing.T) {
 		}
 		secret struct{ a int } //lint:ignore U1000 not exported
 		quiet  struct {
-			secret `weft:"-"` // has nothing to carry
-			list   `weft:"-"`
+			secret `weft:"-"` //lint:ignore U1000 it has nothing to carry
+			list   `weft:"-"` //lint:ignore U1000 it is no struct
 		}
 	)
 	is := func(t reflect.Type) bool { return t == reflect.TypeFor[*own]() }
