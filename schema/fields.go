@@ -48,10 +48,10 @@ func asMessagePack(f *GoField) (m member, flat, ok bool) {
 	return member{GoField: *f, name: name, tagged: name != ""}, f.Embedded && name == "" && isStruct(f.Type), true
 }
 
-// kept reports whether the tag of weft keeps a field on its side, and none of the codec says otherwise.
+// kept reports whether the tag of weft keeps a field on its side, and none of the codec gives it a name.
 func kept(f *GoField, key string) bool {
-	_, told := f.Tag.Lookup(key)
-	return !told && f.Tag.Get("weft") == "-"
+	name, _ := tagged(f.Tag, key)
+	return name == "" && f.Tag.Get("weft") == "-"
 }
 
 // isStruct reports whether a type is a struct or points to one.

@@ -27,11 +27,10 @@ func collect(t reflect.Type) (shown, tied []member) {
 }
 
 // tagOf returns what the tags of a field say: its name, or "" for the one that it has in Go, the options behind it, and whether the field does not
-// travel. A field that `weft:"-"` keeps out of Protocol Buffers travels here only if a tag of this codec says so.
+// travel. A field that `weft:"-"` keeps out of Protocol Buffers travels here only if a tag of this codec gives it a name.
 func tagOf(f reflect.StructField) (name, options string, out bool) {
-	tag, ok := f.Tag.Lookup("msgpack")
-	name, options, _ = strings.Cut(tag, ",")
-	return name, options, name == "-" || !ok && f.Tag.Get("weft") == "-"
+	name, options, _ = strings.Cut(f.Tag.Get("msgpack"), ",")
+	return name, options, name == "-" || name == "" && f.Tag.Get("weft") == "-"
 }
 
 // collectAt lists those of t, which is embedded at the place that outer names, also those that others hide: which ones do is known only when

@@ -6,7 +6,7 @@
 // A struct travels as a map from field names to values, so that languages without
 // a schema can read it. The tag `msgpack:"name"` renames a field,
 // `msgpack:"name,omitempty"` leaves it out when it is zero, and `msgpack:"-"`
-// always; so does `weft:"-"` where a field has no tag msgpack. Fields of an embedded struct
+// always; so does `weft:"-"` where no tag msgpack gives the field a name. Fields of an embedded struct
 // belong to the outer one, unless it has a tag with a name, and are hidden by fields of their name that are less deep. Two of one
 // name that are equally deep are an error.
 //

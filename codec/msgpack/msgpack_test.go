@@ -294,7 +294,7 @@ func TestOneName(t *testing.T) {
 func TestWeftTag(t *testing.T) {
 	type message struct {
 		A    int       `weft:"1"`
-		Skip string    `weft:"-"`
+		Skip string    `weft:"-" msgpack:",omitempty"`
 		Done chan bool `weft:"-"`
 		Kept string    `weft:"-" msgpack:"kept"`
 	}

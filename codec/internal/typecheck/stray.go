@@ -3,6 +3,7 @@ package typecheck
 import (
 	"fmt"
 	"reflect"
+	"strings"
 )
 
 // strayIn tells of a field in the type t, found at path, that the library would carry though the tag `weft:"-"` keeps it out of weft's own
@@ -39,11 +40,11 @@ func (c *Checker) strayIn(t reflect.Type, path string, itself func(t reflect.Typ
 	return nil
 }
 
-// stray reports whether only the tag of weft speaks of the field f, and says that it does not travel. Of an embedded struct whose type is not
+// stray reports whether the tag of weft says that the field f does not travel, and none of the library gives it a name or says so too. Of an embedded struct whose type is not
 // exported the exported fields would.
 func (c *Checker) stray(f reflect.StructField) bool {
-	_, told := c.tag(f)
-	return !told && f.Tag.Get("weft") == "-" && (f.IsExported() || isEmbeddedStruct(f) && c.carries(f.Type, nil))
+	name, _, _ := strings.Cut(c.tag(f), ",")
+	return name == "" && f.Tag.Get("weft") == "-" && (f.IsExported() || isEmbeddedStruct(f) && c.carries(f.Type, nil))
 }
 
 func isEmbeddedStruct(f reflect.StructField) bool {

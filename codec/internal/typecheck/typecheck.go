@@ -130,24 +130,22 @@ func hasOwn(t reflect.Type, has func(t reflect.Type) bool) bool {
 
 // leftOut reports whether the field f is never encoded, or not when it is zero.
 func (c *Checker) leftOut(f reflect.StructField) bool {
-	tag, _ := c.tag(f)
-	_, options, _ := strings.Cut(tag, ",")
+	_, options, _ := strings.Cut(c.tag(f), ",")
 	all := strings.Split(options, ",")
 	return c.never(f) || slices.Contains(all, "omitempty") || slices.Contains(all, "omitzero")
 }
 
 // never reports whether the field f is neither encoded nor decoded.
 func (c *Checker) never(f reflect.StructField) bool {
-	tag, _ := c.tag(f)
-	return tag == "-" || !f.IsExported() && !f.Anonymous
+	return c.tag(f) == "-" || !f.IsExported() && !f.Anonymous
 }
 
 // tag returns the tag of the field f that the library goes by.
-func (c *Checker) tag(f reflect.StructField) (tag string, ok bool) {
+func (c *Checker) tag(f reflect.StructField) string {
 	for _, key := range c.Tags {
-		if tag, ok = f.Tag.Lookup(key); ok {
-			break
+		if tag, ok := f.Tag.Lookup(key); ok {
+			return tag
 		}
 	}
-	return tag, ok
+	return ""
 }

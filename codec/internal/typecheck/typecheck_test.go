@@ -100,7 +100,7 @@ func TestStray(t *testing.T) {
 	type (
 		rights struct {
 			Name  string `weft:"1"`
-			Admin bool   `weft:"-"`
+			Admin bool   `weft:"-" a:",omitempty"`
 		}
 		told struct {
 			A string    `weft:"-" a:"-"`
