@@ -15,7 +15,7 @@ func union(d *decoder, n *node, r memory.Ref, i, depth int) int {
 	next := d.structure(n, r, i, depth)
 	if next >= 0 {
 		if set := n.set(r); set > 1 {
-			return d.fail("at byte %d: %d fields of the union %s are set", i, set, n.typ)
+			return d.fail("at byte %d: %d fields of the union %s are set: set exactly one", i, set, n.typ)
 		}
 	}
 	return next

@@ -225,7 +225,7 @@ func (r *Record) decode(in *protocol.Reader, v reflect.Value) error {
 	in.Leave()
 	if r.Union {
 		if set := r.set(v); set > 1 {
-			return fmt.Errorf("%d fields of the union %s are set", set, r.typ)
+			return fmt.Errorf("%d fields of the union %s are set: set exactly one", set, r.typ)
 		}
 	}
 	if missing := r.needed &^ seen; missing != 0 && in.Err() == nil {
