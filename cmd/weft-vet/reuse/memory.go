@@ -136,11 +136,32 @@ func elementsHold(t types.Type) bool {
 	return true
 }
 
+// isWhole reports whether values of a type refer to memory that is never a message's: the time zone of a time.Time, and what package
+// unique holds, as for a netip.Addr.
+func isWhole(t types.Type) bool {
+	t = types.Unalias(t)
+	p, pointer := t.(*types.Pointer)
+	if pointer {
+		t = types.Unalias(p.Elem())
+	}
+	n, ok := t.(*types.Named)
+	if !ok || n.Obj().Pkg() == nil {
+		return false
+	}
+	switch n.Obj().Pkg().Path() + "." + n.Obj().Name() {
+	case "time.Location":
+		return pointer
+	case "unique.Handle":
+		return !pointer
+	}
+	return false
+}
+
 // holds reports whether values of a type refer to memory.
 func holds(t types.Type) bool { return holdsIn(t, make(map[types.Type]bool)) }
 
 func holdsIn(t types.Type, seen map[types.Type]bool) bool {
-	if seen[t] {
+	if seen[t] || isWhole(t) {
 		return false
 	}
 	seen[t] = true

@@ -79,7 +79,7 @@ func (c *checker) cut(list ast.Expr, after token.Pos) (found bool) {
 
 // usedAgain reports whether values of a type have pointers, lists or maps in them, whose memory is used for the next message.
 func usedAgain(t types.Type, seen map[types.Type]bool) bool {
-	if seen[t] {
+	if seen[t] || isWhole(t) {
 		return false
 	}
 	seen[t] = true

@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unsafe"
 
 	"github.com/weftrpc/weft"
@@ -230,4 +232,58 @@ func getters(r weft.Registrar) {
 		name = req.GetName()
 		return nil
 	})
+}
+
+// stamped has values that refer to memory, but not to that of the message.
+type stamped struct {
+	At       time.Time
+	For      time.Duration
+	Stamp    stamp
+	Addr     netip.Addr
+	AddrPort netip.AddrPort
+	Prefix   netip.Prefix
+	Times    []time.Time
+	Logged   []struct{ At time.Time }
+}
+
+type stamp time.Time
+
+var (
+	at     time.Time
+	mark   stamp
+	length time.Duration
+	pat    *time.Time
+	times  []time.Time
+	addr   netip.Addr
+	port   netip.AddrPort
+	prefix netip.Prefix
+	seen   = map[netip.Addr]time.Time{}
+)
+
+func stamps(r weft.Registrar) {
+	_ = weft.HandleReuse(r, "S.Stamps", func(ctx context.Context, req, res *stamped) error {
+		at = req.At
+		at = req.At.UTC()
+		mark = req.Stamp
+		length = req.For
+		addr, port, prefix = req.Addr, req.AddrPort, req.Prefix
+		seen[req.Addr] = req.At
+		times = append(times, req.At)
+		times = append(times, req.Times...)
+		times = slices.Clone(req.Times)
+		go wait(context.WithValue(ctx, at, req.At))
+		i := 1
+		req.Logged = append(req.Logged[:i], req.Logged[i+1:]...) // the next message is decoded over copies of times
+		pat = &req.At                                            // want `&req.At is stored in pat`
+		times = req.Times                                        // want `req.Times is stored in times`
+		return nil
+	})
+	var replies weft.Reuse[stamped]
+	for range 3 {
+		reply, err := replies.Invoke(context.Background(), nil, "S.Stamps", nil)
+		if err == nil {
+			seen[reply.Addr] = reply.At
+			times = append(times, reply.At)
+		}
+	}
 }
