@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // removal reports calls that remove elements of a list of the message and leave the last ones twice, where these have memory
@@ -22,7 +23,7 @@ func (c *checker) removal(call *ast.CallExpr) {
 	if !ok || text(first.X) != text(rest.X) {
 		return
 	}
-	if name == "append" || c.cut(first.X, call.End()) {
+	if name == "append" && !c.cleared(first.X, call) || name == "copy" && c.cut(first.X, call) {
 		c.left(call.Pos(), name, first.X)
 	}
 }
@@ -33,7 +34,7 @@ func (c *checker) moved(a *ast.AssignStmt) {
 		return
 	}
 	to, ok := ast.Unparen(a.Lhs[0]).(*ast.IndexExpr)
-	if ok && elementOf(a.Rhs[0], to.X) && c.cut(to.X, a.End()) {
+	if ok && elementOf(a.Rhs[0], to.X) && c.cut(to.X, a) {
 		c.left(a.Pos(), "the assignment", to.X)
 	}
 }
@@ -47,34 +48,60 @@ func elementOf(e, list ast.Expr) bool {
 // left reports a list of the message whose last elements stay behind its end.
 func (c *checker) left(at token.Pos, by string, list ast.Expr) {
 	s, ok := c.pass.TypesInfo.TypeOf(list).Underlying().(*types.Slice)
-	if ok && c.keeps == nil && c.lends(list) && usedAgain(s.Elem(), make(map[types.Type]bool)) {
+	if ok && c.keeps == nil && c.lends(list) && usedAgain(s.Elem(), make(map[types.Type]bool)) && !c.apart(list) {
 		c.found(at, fmt.Sprintf("%s leaves the last elements of %s behind its end too, where the next message is decoded: use slices.Delete", by, text(list)))
 	}
 }
 
-// cut reports whether a list is cut, as by list = list[:n], after a position, and no element is cleared, or set to another value, there.
-func (c *checker) cut(list ast.Expr, after token.Pos) (found bool) {
-	cleared := false
+// cut reports whether a list is cut, as by list = list[:n], after elements of it have moved, and not cleared there.
+func (c *checker) cut(list ast.Expr, moved ast.Node) (found bool) {
 	ast.Inspect(c.body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			if n.Pos() < after {
-				return true
-			}
-			for left, right := range assignments(n) {
+		if a, ok := n.(*ast.AssignStmt); ok && a.Pos() >= moved.End() {
+			for _, right := range assignments(a) {
 				s, ok := ast.Unparen(right).(*ast.SliceExpr)
 				found = found || ok && s.High != nil && text(s.X) == text(list)
-				cleared = cleared || elementOf(left, list) && !elementOf(right, list)
-			}
-		case *ast.CallExpr:
-			if n.Pos() >= after && builtin(c.pass.TypesInfo, n) == "clear" {
-				s, ok := ast.Unparen(n.Args[0]).(*ast.SliceExpr)
-				cleared = cleared || ok && text(s.X) == text(list)
 			}
 		}
 		return true
 	})
-	return found && !cleared
+	return found && !c.cleared(list, moved)
+}
+
+// cleared reports whether an element of a list is cleared, or set to another value, after elements of it have moved, by its name or
+// by that of the list to which append is assigned.
+func (c *checker) cleared(list ast.Expr, moved ast.Node) (found bool) {
+	names := []string{text(list)}
+	named := func(e ast.Expr) bool { return slices.Contains(names, text(whole(e))) }
+	ast.Inspect(c.body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for left, right := range assignments(n) {
+				element, ok := ast.Unparen(left).(*ast.IndexExpr)
+				if ast.Unparen(right) == moved {
+					names = append(names, text(left))
+				}
+				found = found || n.Pos() >= moved.End() && ok && named(element.X) && !elementOf(right, element.X)
+			}
+		case *ast.CallExpr:
+			if n.Pos() >= moved.End() && builtin(c.pass.TypesInfo, n) == "clear" {
+				_, part := ast.Unparen(n.Args[0]).(*ast.SliceExpr)
+				found = found || part && named(n.Args[0])
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// whole returns the list of which an expression is a part, as list[:n][i:] is.
+func whole(e ast.Expr) ast.Expr {
+	for {
+		s, ok := ast.Unparen(e).(*ast.SliceExpr)
+		if !ok {
+			return ast.Unparen(e)
+		}
+		e = s.X
+	}
 }
 
 // usedAgain reports whether values of a type have pointers, lists or maps in them, whose memory is used for the next message.

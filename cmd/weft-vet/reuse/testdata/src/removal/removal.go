@@ -86,3 +86,92 @@ func register(r weft.Registrar) {
 		return nil
 	})
 }
+
+func appended(r weft.Registrar) {
+	i, j := 1, 2
+	_ = weft.HandleReuse(r, "A.Left", func(ctx context.Context, req, res *message) error {
+		req.Items = append(req.Items[:i], req.Items[j:]...) // want `append leaves the last elements of req.Items behind its end too`
+		items := req.Items
+		items = append(items[:i], items[j:]...) // want `append leaves the last elements of items behind its end too`
+		clear(res.Items[i:])
+		clear(req.Pointers[i:])
+		return nil
+	})
+	_ = weft.HandleReuse(r, "A.Before", func(ctx context.Context, req, res *message) error {
+		clear(req.Items[j:])
+		req.Items = append(req.Items[:i], req.Items[j:]...) // want `append leaves the last elements of req.Items behind its end too`
+		return nil
+	})
+	_ = weft.HandleReuse(r, "A.ClearedTo", func(ctx context.Context, req, res *message) error {
+		n := len(req.Items)
+		req.Items = append(req.Items[:i], req.Items[i+1:]...)
+		clear(req.Items[len(req.Items):n])
+		req.Pointers = append(req.Pointers[:0], req.Pointers[1:]...)
+		clear(req.Pointers[len(req.Pointers):cap(req.Pointers)])
+		return nil
+	})
+	_ = weft.HandleReuse(r, "A.ClearedAll", func(ctx context.Context, req, res *message) error {
+		req.Items = append(req.Items[:i], req.Items[j:]...)
+		clear(req.Items[:cap(req.Items)][len(req.Items):])
+		kept := append(req.Pointers[:i], req.Pointers[j:]...)
+		clear(req.Pointers[len(kept):])
+		req.Pointers = kept
+		return nil
+	})
+	_ = weft.HandleReuse(r, "A.ClearedOther", func(ctx context.Context, req, res *message) error {
+		items, n := req.Items, len(req.Pointers)
+		req.Items = append(items[:i], items[j:]...)
+		clear(req.Items[len(req.Items):cap(req.Items)])
+		req.Pointers = append(req.Pointers[:i], req.Pointers[i+1:]...)
+		req.Pointers[:n][n-1] = nil
+		return nil
+	})
+}
+
+func cloned(r weft.Registrar) {
+	i, j := 1, 2
+	_ = weft.HandleReuse(r, "C.Clone", func(ctx context.Context, req, res *message) error {
+		items := slices.Clone(req.Items)
+		items = append(items[:i], items[j:]...)
+		items = slices.Delete(items, i, j)
+		copy(items[i:], items[j:])
+		items = items[:i]
+		res.Items = items
+		pointers := append([]*item(nil), req.Pointers...)
+		pointers = append(pointers[:i], pointers[j:]...)
+		pointers[i] = pointers[len(pointers)-1]
+		pointers = pointers[:len(pointers)-1]
+		var all []item
+		all = append(all, req.Items...)
+		all = append(all[:i], all[j:]...)
+		made := make([]item, len(req.Items))
+		copy(made, req.Items)
+		made = append(made[:i], made[j:]...)
+		return nil
+	})
+	_ = weft.HandleReuse(r, "C.Back", func(ctx context.Context, req, res *message) error {
+		items := slices.Clone(req.Items)
+		items = append(items[:i], items[j:]...) // want `append leaves the last elements of items behind its end too`
+		req.Items = items
+		pointers := slices.Clone(req.Pointers)
+		req.Pointers = append(pointers[:i], pointers[j:]...) // want `append leaves the last elements of pointers behind its end too`
+		return nil
+	})
+	_ = weft.HandleReuse(r, "C.Same", func(ctx context.Context, req, res *message) error {
+		items := slices.Clone(req.Items)
+		if j > i {
+			items = req.Items
+		}
+		items = append(items[:i], items[j:]...) // want `append leaves the last elements of items behind its end too`
+		clip := slices.Clip(req.Items)
+		clip = append(clip[:i], clip[j:]...) // want `append leaves the last elements of clip behind its end too`
+		for _, items := range [][]item{req.Items} {
+			items = append(items[:i], items[j:]...) // want `append leaves the last elements of items behind its end too`
+		}
+		remove := func(items []item) {
+			items = append(items[:i], items[j:]...) // want `append leaves the last elements of items behind its end too`
+		}
+		remove(req.Items)
+		return nil
+	})
+}
