@@ -43,7 +43,7 @@ func (c *checker) leaves(n ast.Node) bool {
 	case *ast.AssignStmt:
 		for left, right := range assignments(n) {
 			if c.lends(right) {
-				c.store(left, text(right), c.storing(left, right))
+				c.store(left, text(right), "", c.storing(left, right))
 			}
 		}
 		for _, left := range n.Lhs {
@@ -54,16 +54,20 @@ func (c *checker) leaves(n ast.Node) bool {
 		c.keys(n.X)
 	case *ast.SendStmt:
 		if c.lends(n.Value) && c.keeps != nil {
-			c.store(n.Chan, text(n.Value), puts)
+			c.store(n.Chan, text(n.Value), "", puts)
 		} else if c.lends(n.Value) {
 			c.report(n.Value.Pos(), text(n.Value), "sent on a channel")
 		}
 	case *ast.CallExpr:
+		by := ""
+		if c.functions[callee(c.pass.TypesInfo, n.Fun)] != nil {
+			by = " by " + text(n.Fun)
+		}
 		for into, arg := range c.kept(n) {
 			if into == nil {
-				c.report(arg.Pos(), text(arg), "kept by "+text(n.Fun))
+				c.report(arg.Pos(), text(arg), "kept"+by)
 			}
-			c.store(into, text(arg), puts)
+			c.store(into, text(arg), by, puts)
 		}
 		c.removal(n)
 		c.around(n)
@@ -74,8 +78,8 @@ func (c *checker) leaves(n ast.Node) bool {
 	return true
 }
 
-// store reports a part of the message that is stored in what outlives it.
-func (c *checker) store(left ast.Expr, part string, how storing) {
+// store reports a part of the message that is stored in what outlives it. If a function that is called stores it, by names that.
+func (c *checker) store(left ast.Expr, part, by string, how storing) {
 	for root := left; root != nil; root = outer(root) {
 		var object types.Object
 		switch e := root.(type) {
@@ -92,7 +96,7 @@ func (c *checker) store(left ast.Expr, part string, how storing) {
 		}
 		c.storedIn(v, left, how)
 		if !c.local(v) && c.lent[v] == nil || how != replaces && c.calls.collectedIn(v, left.Pos()) {
-			c.report(left.Pos(), part, "stored in "+text(left))
+			c.report(left.Pos(), part, "stored in "+text(left)+by)
 		}
 	}
 }
@@ -123,7 +127,7 @@ func (c *checker) keys(left ast.Expr) {
 	for ; left != nil; left = outer(left) {
 		if e, ok := left.(*ast.IndexExpr); ok {
 			if _, ok := c.pass.TypesInfo.TypeOf(e.X).Underlying().(*types.Map); ok && c.lends(e.Index) {
-				c.store(e.X, text(e.Index), puts)
+				c.store(e.X, text(e.Index), "", puts)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func (s *source) replies(body *ast.BlockStmt) {
 // reply looks at one that is assigned.
 func (s *source) reply(body *ast.BlockStmt, left ast.Expr, call *ast.CallExpr, stack []ast.Node) {
 	c := &checker{carriers: carriers{source: s, body: body}, what: "the reply", until: "the next call", calls: s.callsOf(body, call, stack)}
-	c.store(left, "the reply", c.storing(left, call))
+	c.store(left, "the reply", "", c.storing(left, call))
 	if id, ok := left.(*ast.Ident); ok {
 		if object := objectOf(s.pass.TypesInfo, id); object != nil {
 			c.calls.reply = object

@@ -39,16 +39,16 @@ func register(r weft.Registrar, s *server) {
 		keepAll(1, nil, req)                    // want `req is kept by keepAll`
 		indirect(req)                           // want `req is kept by indirect`
 		again(req, 3)                           // want `req is kept by again`
-		s.remember(req.Name)                    // want `req.Name is stored in s`
-		s.remember(strings.TrimSpace(req.Name)) // want `is stored in s`
-		s.store("x", req)                       // want `req is stored in s`
-		s.store(req.Name, nil)                  // want `req.Name is stored in s`
-		s.enqueue(req.Name)                     // want `req.Name is stored in s`
-		s.mark(req.Name)                        // want `req.Name is stored in s`
-		s.calls.add(req.Name)                   // want `req.Name is stored in s.calls`
-		put(s.byKey, req)                       // want `req is stored in s.byKey`
-		req.addTo(s)                            // want `req is stored in s`
-		add(&other.names, req.Name)             // want `req.Name is stored in &other.names`
+		s.remember(req.Name)                    // want `req.Name is stored in s by s.remember`
+		s.remember(strings.TrimSpace(req.Name)) // want `is stored in s by s.remember`
+		s.store("x", req)                       // want `req is stored in s by s.store`
+		s.store(req.Name, nil)                  // want `req.Name is stored in s by s.store`
+		s.enqueue(req.Name)                     // want `req.Name is stored in s by s.enqueue`
+		s.mark(req.Name)                        // want `req.Name is stored in s by s.mark`
+		s.calls.add(req.Name)                   // want `req.Name is stored in s.calls by s.calls.add`
+		put(s.byKey, req)                       // want `req is stored in s.byKey by put`
+		req.addTo(s)                            // want `req is stored in s by req.addTo`
+		add(&other.names, req.Name)             // want `req.Name is stored in &other.names by add`
 		local := func(name string) {
 			s.last = name // want `name is stored in s.last`
 		}
@@ -160,7 +160,7 @@ func collect(ctx context.Context, orders []string) {
 		if err != nil {
 			return
 		}
-		add(&list, r.Name) // want `r.Name is stored in &list, but the reply is valid until the next call only`
+		add(&list, r.Name) // want `r.Name is stored in &list by add, but the reply is valid until the next call only`
 		keep(r.Name)       // want `r.Name is kept by keep`
 	}
 }
