@@ -36,8 +36,12 @@ func (c *carriers) follow(n ast.Node) {
 				c.spread(left)
 			}
 		}
+	case *ast.SendStmt:
+		if c.lends(n.Value) && c.madeHere(n.Chan) != nil {
+			c.spread(n.Chan)
+		}
 	case *ast.RangeStmt:
-		if !c.foreign && c.lends(n.X) {
+		if (!c.foreign || c.madeHere(n.X) != nil) && c.lends(n.X) {
 			c.spread(n.Key)
 			c.spread(n.Value)
 		}

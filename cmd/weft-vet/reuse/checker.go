@@ -53,10 +53,8 @@ func (c *checker) leaves(n ast.Node) bool {
 	case *ast.IncDecStmt:
 		c.keys(n.X)
 	case *ast.SendStmt:
-		if c.lends(n.Value) && c.keeps != nil {
-			c.store(n.Chan, text(n.Value), "", puts)
-		} else if c.lends(n.Value) {
-			c.report(n.Value.Pos(), text(n.Value), "sent on a channel")
+		if c.lends(n.Value) {
+			c.sent(n)
 		}
 	case *ast.CallExpr:
 		by := ""

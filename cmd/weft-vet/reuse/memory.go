@@ -32,7 +32,7 @@ func (c *carriers) lends(e ast.Expr) bool {
 	case *ast.TypeAssertExpr:
 		return c.lends(e.X)
 	case *ast.UnaryExpr:
-		return e.Op == token.AND && (c.lends(e.X) || c.within(e.X))
+		return e.Op == token.ARROW && c.lends(e.X) || e.Op == token.AND && (c.lends(e.X) || c.within(e.X))
 	case *ast.BinaryExpr:
 		return false // s + t is a new string
 	case *ast.CompositeLit:

@@ -130,6 +130,80 @@ func register(r weft.Registrar, s *server) {
 	})
 }
 
+func channels(r weft.Registrar, s *server) {
+	_ = weft.HandleReuse(r, "C.Waited", func(ctx context.Context, req, res *message) error {
+		jobs := make(chan string)
+		var group sync.WaitGroup
+		for range 2 {
+			group.Go(func() {
+				for name := range jobs {
+					use(name)
+					s.last = name // want `name is stored in s.last`
+				}
+			})
+		}
+		for _, name := range req.Names {
+			select {
+			case jobs <- name:
+			case <-ctx.Done():
+			}
+		}
+		close(jobs)
+		group.Wait()
+
+		pointers := make(chan *message, 1)
+		var errs errgroup.Group
+		defer errs.Wait()
+		errs.Go(func() error { return s.work(pointers) })
+		pointers <- req
+		pointers <- res
+		names := make(chan string, 1)
+		names <- req.Name
+		name, ok := <-names
+		s.last = name // want `name is stored in s.last`
+		if ok {
+			s.last = <-names // want `<-names is stored in s.last`
+		}
+		return nil
+	})
+	_ = weft.HandleReuse(r, "C.Left", func(ctx context.Context, req, res *message) error {
+		jobs := make(chan string)
+		var group sync.WaitGroup
+		group.Go(func() {
+			for name := range jobs { // want `jobs is used by a goroutine`
+				use(name)
+			}
+		})
+		jobs <- req.Name
+		replies := make(chan *message)
+		go func() {
+			<-replies // want `replies is used by a goroutine`
+		}()
+		replies <- res
+		started := make(chan *message)
+		s.start(started)
+		started <- req // want `req is sent on a channel`
+		var all chan string
+		all = make(chan string)
+		all = s.names
+		all <- req.Name // want `req.Name is sent on a channel`
+		kept := make(chan string, 1)
+		kept <- req.Name
+		s.names = kept // want `kept is stored in s.names`
+		return nil
+	})
+}
+
+func (s *server) work(jobs chan *message) error { return nil }
+
+func (s *server) start(jobs chan *message) {
+	go func() {
+		for job := range jobs {
+			use(job.Name)
+		}
+	}()
+}
+
 // callers make calls in goroutines, each with replies of its own.
 func callers(ctx context.Context, s *server) {
 	go func() {
