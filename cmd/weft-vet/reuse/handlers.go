@@ -113,7 +113,7 @@ func (s *source) handles(fn function) {
 
 // around looks at the handler that another one around it calls with the request, by a variable.
 func (c *checker) around(call *ast.CallExpr) {
-	if c.reply == nil || len(call.Args) != 3 || !c.lends(call.Args[1]) || callee(c.pass.TypesInfo, call.Fun) != nil {
+	if c.reply == nil || c.calls != nil || len(call.Args) != 3 || !c.lends(call.Args[1]) || callee(c.pass.TypesInfo, call.Fun) != nil {
 		return
 	}
 	for _, fn := range c.functionsOf(call.Fun) {

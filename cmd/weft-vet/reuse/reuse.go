@@ -46,7 +46,7 @@ func run(pass *analysis.Pass) (any, error) {
 				}
 			case *ast.FuncDecl:
 				if n.Body != nil {
-					s.replies(n.Body)
+					s.replies(n)
 				}
 			}
 			return true

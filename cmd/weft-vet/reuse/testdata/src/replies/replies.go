@@ -34,6 +34,7 @@ type server struct {
 	message message
 	log     func()
 	all     map[string]*message
+	replies *weft.Reuse[message]
 }
 
 var sent = make(chan *message, 1)
@@ -237,3 +238,111 @@ func register(r weft.Registrar, s *server) {
 }
 
 func fill(res *message) { res.N = 1 }
+
+// jobs sends replies to goroutines.
+func jobs(ctx context.Context, orders []string) error {
+	jobs := make(chan *message, 1)
+	var group sync.WaitGroup
+	group.Go(func() {
+		for job := range jobs { // want `jobs is used by a goroutine`
+			use(job.Name)
+		}
+	})
+	var replies weft.Reuse[message]
+	for _, o := range orders {
+		r, err := replies.Invoke(ctx, nil, "A.B", o)
+		if err != nil {
+			return err
+		}
+		jobs <- r // want `r is sent on a channel`
+	}
+	names := make(chan string)
+	group.Go(func() {
+		for name := range names {
+			use(name)
+		}
+	})
+	r, err := replies.Invoke(ctx, nil, "A.B", nil)
+	if err == nil {
+		names <- r.Name
+	}
+	close(jobs)
+	close(names)
+	group.Wait()
+	return err
+}
+
+// handle answers with what another server has answered.
+func (s *server) handle(ctx context.Context, req, res *message) error {
+	var replies weft.Reuse[message]
+	r, err := replies.Invoke(ctx, nil, "A.B", req)
+	if err != nil {
+		return err
+	}
+	if len(r.Names) > 0 {
+		s.names = r.Names // want `r.Names is stored in s.names, but the reply is valid until the next call only`
+		*req = *r         // want `\*r is stored in \*req`
+	}
+	if r.N > 0 {
+		*res = *r
+	}
+	res.Name = r.Name
+	res.Names = append(res.Names, r.Names...)
+	copyTo(res, r)
+	s.name = res.Name // what res has may be the program's own
+	return nil
+}
+
+// handleTwice makes a call that ends the time of the reply before.
+func (s *server) handleTwice(ctx context.Context, req, res *message) error {
+	var replies weft.Reuse[message]
+	r, err := replies.Invoke(ctx, nil, "A.B", req)
+	if err != nil {
+		return err
+	}
+	res.Name = r.Name // want `r.Name is stored in res.Name`
+	r, err = replies.Invoke(ctx, nil, "A.C", req)
+	if err == nil {
+		res.Names = r.Names
+	}
+	return err
+}
+
+// handleAll answers with what other servers have answered.
+func (s *server) handleAll(ctx context.Context, req, res *message) error {
+	for _, name := range req.Names {
+		var replies weft.Reuse[message]
+		r, err := replies.Invoke(ctx, nil, "A.B", name)
+		if err != nil {
+			return err
+		}
+		res.Names = append(res.Names, r.Name)
+	}
+	var replies, given weft.Reuse[message]
+	for _, name := range req.Names {
+		r, err := replies.Invoke(ctx, nil, "A.B", name)
+		if err != nil {
+			return err
+		}
+		res.Names = append(res.Names, r.Name) // want `is stored in res.Names`
+	}
+	add := func() {
+		if r, err := replies.Invoke(ctx, nil, "A.C", req); err == nil {
+			res.Names = append(res.Names, r.Name) // want `is stored in res.Names`
+		}
+	}
+	add()
+	add()
+	if r, err := given.Invoke(ctx, nil, "A.C", req); err == nil {
+		res.Name = r.Name // want `r.Name is stored in res.Name`
+	}
+	call(ctx, &given)
+	if r, err := s.replies.Invoke(ctx, nil, "A.C", req); err == nil {
+		res.Name = r.Name // want `r.Name is stored in res.Name`
+	}
+	return nil
+}
+
+func copyTo(res, m *message) { res.Name = m.Name }
+
+func call(ctx context.Context, replies *weft.Reuse[message]) {}
