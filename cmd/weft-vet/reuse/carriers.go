@@ -116,6 +116,9 @@ func (c *carriers) lentBefore(object types.Object, at token.Pos) bool {
 func (c *carriers) uses(literal *ast.FuncLit) (first []*ast.Ident) {
 	seen := make(map[types.Object]bool)
 	ast.Inspect(literal.Body, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && builtin(c.pass.TypesInfo, call) == "close" {
+			return false // what was sent on the channel is not looked at
+		}
 		id, ok := n.(*ast.Ident)
 		if !ok {
 			return true

@@ -6,7 +6,7 @@
 // "weft generate" writes do.
 //
 // It follows a message, and what is taken out of it, through the variables of a function, and reports where it is stored in a
-// variable outside of the function, also as the key of a map or in a function literal, sent on a channel, or given to a goroutine.
+// variable outside of the function, also as the key of a map or in a function literal, sent on a channel that the function has not made, or given to a goroutine.
 // A function of the same package that is called with it is looked at too, as to what it stores; tables tell which functions of the
 // standard library store an argument, and which return a part of it. Any other function is taken not to keep it, and what it returns,
 // such as strings.Clone, is taken to be a copy. A reply of weft.Reuse is also reported where a loop collects it over several calls.

@@ -158,6 +158,10 @@ func channels(r weft.Registrar, s *server) {
 		pointers <- req
 		pointers <- res
 		names := make(chan string, 1)
+		go func() {
+			<-ctx.Done()
+			close(names)
+		}()
 		names <- req.Name
 		name, ok := <-names
 		s.last = name // want `name is stored in s.last`
