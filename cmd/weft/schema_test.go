@@ -110,10 +110,19 @@ func TestSchemaFiles(t *testing.T) {
 	}
 	outside := `{"weft_schema":1,"services":[{"name":"A","file":"../../evil.proto","methods":[{"name":"X","kind":"unary","request":{"kind":"message","name":"google.protobuf.Empty"},"reply":{"kind":"message","name":"google.protobuf.Empty"}}]}]}`
 	expect(t, 1, "", "not below a folder", outside, "schema", "-", "--out", "proto")
-	expect(t, 1, "", "no saved schema", "{}", "schema", "-")
-	expect(t, 1, "", "'weft schema ... -o json' writes one", "", "schema", write(t, "x.json", "{}"))
-	expect(t, 1, "", "no Go files", "", "schema", ".")
-	expect(t, 1, "", "none.proto", "", "schema", "none.proto")
+	expect(t, 2, "", "no saved schema", "{}", "schema", "-")
+	expect(t, 2, "", "'weft schema ... -o json' writes one", "", "schema", write(t, "x.json", "{}"))
+	expect(t, 2, "", "no Go files", "", "schema", ".")
+	expect(t, 2, "", "none.proto", "", "schema", "none.proto")
+	for _, name := range []string{"shop.proto", "shop.thrift"} { // beside what weft generate has written
+		folder := filepath.Join("generated", strings.TrimPrefix(filepath.Ext(name), "."))
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(folder, name), "")
+		writeFile(t, filepath.Join(folder, "shop_weft.go"), "package shop\n")
+		expect(t, 2, "", filepath.Join(folder, name), "", "schema", "./"+folder)
+	}
 }
 
 // TestSchemaDiff compares a saved schema with a package that has changed.
@@ -139,7 +148,10 @@ func TestSchemaDiff(t *testing.T) {
 		expect(t, 2, "", want, "", "schema", "check", "--against", "schema.json", "./orders", flag)
 	}
 	expect(t, 2, "", "--against is missing", "", "schema", "check", "./orders")
-	expect(t, 1, "", "nowhere.json", "", "schema", "diff", "nowhere.json", "./orders")
+	for _, none := range []string{"nowhere.json", "nowhere.proto", "./nowhere"} { // 1 would say that something breaks
+		expect(t, 2, "", "nowhere", "", "schema", "diff", none, "./orders")
+		expect(t, 2, "", "nowhere", "", "schema", "check", "--against", "schema.json", none)
+	}
 	s := begin(t)
 	expect(t, 1, "SERVICE_REMOVED Orders", "", "", "schema", "diff", "schema.json", s.address)
 	expect(t, 0, "nothing has changed", "", "", "schema", "diff", s.address, "grpc://"+s.at)

@@ -18,7 +18,8 @@ import (
 
 const diffHelp = `Lists what has changed from one schema to another, and what breaks by it: each change with its rule, the wires that it
 breaks, and what to do. JSON and MessagePack match fields by name, Protocol Buffers by number. Either schema is what
-'weft schema' takes as a source. The exit code is 1 when a change breaks something.`
+'weft schema' takes as a source. The exit code is 1 when a change breaks something, 2 when a
+file or package cannot be read.`
 
 const diffExamples = `  weft schema diff schema.json tcp://127.0.0.1:8972
   weft schema diff schema.json ./orders -o json
@@ -26,7 +27,8 @@ const diffExamples = `  weft schema diff schema.json tcp://127.0.0.1:8972
 
 const checkHelp = `Lists the changes from one schema to another that break something, for continuous integration: those of category wire,
 after which programs of both versions do not understand each other, and of category source, after which code that is
-generated from the schema is another. The exit code is 1 when there is one.
+generated from the schema is another. The exit code is 1 when there is one, 2 when a file or package cannot be
+read.
 
 The rules:
 

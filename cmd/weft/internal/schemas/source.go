@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/weftrpc/weft/cmd/weft/internal/catalog"
@@ -47,25 +48,13 @@ func sourceOf(p *shell.Shell, args, protoPath []string) (s source, rest []string
 
 // read reads the model. names are the services and methods that are asked for, if there is need to know.
 func (s *source) read(ctx context.Context, p *shell.Shell, names []string) (*schema.Model, error) {
-	switch {
-	case s.file == "-":
-		text, err := io.ReadAll(p.In)
+	if s.file != "" || len(s.inputs) > 0 {
+		m, err := s.load(ctx, p)
 		if err != nil {
-			return nil, err
-		}
-		return schema.Decode(text)
-	case s.file != "":
-		text, err := os.ReadFile(s.file)
-		if err != nil {
-			return nil, err
-		}
-		m, err := schema.Decode(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w; 'weft schema ... -o json' writes one", s.file, err)
+			// Not the exit code 1, by which diff and check say that they have found something.
+			return nil, shell.Unreadable("", err)
 		}
 		return m, nil
-	case len(s.inputs) > 0:
-		return generate.Schema(ctx, generate.Config{Inputs: s.inputs, ImportPath: s.protoPath})
 	}
 	ctx, cancel := target.Within(ctx, p)
 	defer cancel()
@@ -77,6 +66,47 @@ func (s *source) read(ctx context.Context, p *shell.Shell, names []string) (*sch
 		return m, nil
 	}
 	return s.registered(ctx, p, names)
+}
+
+// load reads the model from a file or a folder.
+func (s *source) load(ctx context.Context, p *shell.Shell) (*schema.Model, error) {
+	switch s.file {
+	case "":
+		m, err := generate.Schema(ctx, generate.Config{Inputs: s.inputs, ImportPath: s.protoPath})
+		if err != nil {
+			return nil, fmt.Errorf("%w%s", err, s.elsewhere())
+		}
+		return m, nil
+	case "-":
+		text, err := io.ReadAll(p.In)
+		if err != nil {
+			return nil, err
+		}
+		return schema.Decode(text)
+	}
+	text, err := os.ReadFile(s.file)
+	if err != nil {
+		return nil, err
+	}
+	m, err := schema.Decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; 'weft schema ... -o json' writes one", s.file, err)
+	}
+	return m, nil
+}
+
+// elsewhere says what to give in place of a folder without a marked interface, such as one with what weft generate has written.
+func (s *source) elsewhere() string {
+	for _, name := range s.inputs {
+		// The patterns are malformed only by the name of the folder, in which nothing is found then.
+		if files, _ := filepath.Glob(filepath.Join(name, "*.proto")); len(files) > 0 {
+			return "; the schema of a .proto file is read from the file itself: give " + files[0]
+		}
+		if files, _ := filepath.Glob(filepath.Join(name, "*.thrift")); len(files) > 0 {
+			return "; the schema of " + files[0] + " is not read from a file: ask a server that has its service"
+		}
+	}
+	return ""
 }
 
 // registered asks the servers of a service in the registry, until one answers.
