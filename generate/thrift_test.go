@@ -98,12 +98,17 @@ func TestThriftOutput(t *testing.T) {
 enum E { A = 1, B = 1 }
 struct S { 1: string a (go.tag = 'json:"b,omitempty"'), 2: i32 c (deprecated) }
 exception X { 1: list<i32> all }
+struct O { 1: optional binary a, 2: optional list<i32> b, 3: optional set<i32> c, 4: optional map<i32, i32> d, 5: optional string e, 6: optional S f, 7: binary g }
+union U { 1: binary a, 2: string b }
 service V { void f(1: i32 type, 2: i32 nil, 3: i32 HTTPPort, 4: i32 ctx) } (weft.service = "shop.v1.V")`})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		"package shop\n", "case E_A:\n\t\treturn \"A\"\n\t}", "`thrift:\"a,1\" json:\"b,omitempty\"`", "// Deprecated: the definition says so.",
+		// An empty one that is set is in the JSON.
+		`thrift:"a,1,optional" json:"a,omitzero"`, `thrift:"b,2,optional" json:"b,omitzero"`, `thrift:"c,3,optional" json:"c,omitzero"`, `thrift:"d,4,optional" json:"d,omitzero"`,
+		`thrift:"e,5,optional" json:"e,omitempty"`, `thrift:"f,6,optional" json:"f,omitempty"`, `thrift:"g,7" json:"g"`, `thrift:"a,1,union" json:"a,omitzero"`, `thrift:"b,2,union" json:"b,omitempty"`,
 		"func (e *X) Error() string {\n\treturn \"X\"\n}", "F(ctx context.Context, type_ int32, nil_ int32, httpPort int32, ctx_ int32) error", `"shop.v1.V.f"`,
 	} {
 		if !strings.Contains(got, want) {

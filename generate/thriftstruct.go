@@ -100,14 +100,17 @@ func (p *thriftPrinter) fields(name, doc string, all []*thriftidl.Field, kind th
 // tag is the tag of a field: for Thrift, for JSON, and what the annotation go.tag has.
 func (s *thriftSource) tag(f *thriftidl.Field, kind thriftidl.StructKind) string {
 	tag := fmt.Sprintf("%s,%d", f.Name, f.ID)
-	omit := ""
+	omit, whenAbsent := "", ",omitempty"
+	if !strings.HasPrefix(s.fieldType(f, kind), "*") {
+		whenAbsent = ",omitzero" // an empty binary, list, set or map that is set is in the JSON; nil is not set
+	}
 	switch {
 	case kind == thriftidl.Union:
-		tag, omit = tag+",union", ",omitempty"
+		tag, omit = tag+",union", whenAbsent
 	case f.Need == thriftidl.Required:
 		tag += ",required"
 	case absent(f, kind):
-		tag, omit = tag+",optional", ",omitempty"
+		tag, omit = tag+",optional", whenAbsent
 	}
 	text := fmt.Sprintf("thrift:%q", tag)
 	more, _ := f.Annotations.Get("go.tag")

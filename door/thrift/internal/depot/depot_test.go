@@ -2,6 +2,7 @@ package depot_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -226,7 +227,10 @@ func unions(t *testing.T, c *weft.Client) {
 			t.Errorf("%+v: %v", union, err)
 		}
 	}
-	err := c.Call(t.Context(), "Depot.content", &twoArgs{&two{Text: new("a"), Number: new(int64(1))}}, new(two))
+	empty := &depot.Content{Parcels: []depot.Parcel{}}
+	got, err := depot.NewDepotClient(c).Content(t.Context(), empty)
+	same(t, "a union whose list is empty", got, err, empty)
+	err = c.Call(t.Context(), "Depot.content", &twoArgs{&two{Text: new("a"), Number: new(int64(1))}}, new(two))
 	if e, ok := errors.AsType[*weft.Error](err); !ok || e.Outcome != weft.Refused {
 		t.Errorf("two fields that are sent: %v", err)
 	}
@@ -240,6 +244,16 @@ func TestUnion(t *testing.T) {
 			t.Errorf("%+v was encoded", c)
 		}
 	}
+}
+
+// TestJSON: the field of a union that is set is in the JSON even if it is empty.
+func TestJSON(t *testing.T) {
+	want := &depot.Content{Parcels: []depot.Parcel{}}
+	text, err := json.Marshal(want)
+	same(t, "the JSON", string(text), err, `{"parcels":[]}`)
+	got := new(depot.Content)
+	err = json.Unmarshal(text, got)
+	same(t, "the union of the JSON", got, err, want)
 }
 
 func TestConstants(t *testing.T) {

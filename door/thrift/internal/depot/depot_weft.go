@@ -125,7 +125,7 @@ type Parcel struct {
 	Paid      bool                                `thrift:"paid,9" json:"paid"`
 	Gift      *bool                               `thrift:"gift,10,optional" json:"gift,omitempty"`
 	Picture   []byte                              `thrift:"picture,11" json:"picture"`
-	Seal      []byte                              `thrift:"seal,12,optional" json:"seal,omitempty"`
+	Seal      []byte                              `thrift:"seal,12,optional" json:"seal,omitzero"`
 	Labels    Labels                              `thrift:"labels,13" json:"labels"`
 	Sizes     []Size                              `thrift:"sizes,14" json:"sizes"`
 	Marks     map[string]thrift.Set[int32]        `thrift:"marks,15" json:"marks"`
@@ -138,8 +138,8 @@ type Parcel struct {
 	Place     *places.Place                       `thrift:"place,22" json:"place"`
 	Content   *Content                            `thrift:"content,23,optional" json:"content,omitempty"`
 	Others    map[State]Parcels                   `thrift:"others,24" json:"others"`
-	Words     []string                            `thrift:"words,25,optional" json:"words,omitempty"`
-	Extra     []string                            `thrift:"extra,26,optional" json:"extra,omitempty"`
+	Words     []string                            `thrift:"words,25,optional" json:"words,omitzero"`
+	Extra     []string                            `thrift:"extra,26,optional" json:"extra,omitzero"`
 	Variants  thrift.Set[Size]                    `thrift:"variants,27" json:"variants"`
 	Countries map[thrift.BinaryKey]places.Country `thrift:"countries,28" json:"countries"`
 	Last      *State                              `thrift:"last,29,optional" json:"last,omitempty"`
@@ -231,7 +231,7 @@ func (m *Parcel) GetLast() State {
 // Exactly one of its fields is set.
 type Content struct {
 	Text    *string  `thrift:"text,1,union" json:"text,omitempty"`
-	Parcels []Parcel `thrift:"parcels,2,union" json:"parcels,omitempty"`
+	Parcels []Parcel `thrift:"parcels,2,union" json:"parcels,omitzero"`
 	Hollow  *Size    `thrift:"hollow,3,union" json:"hollow,omitempty"`
 	Number  *int64   `thrift:"number,4,union" json:"number,omitempty"`
 	State   *State   `thrift:"state,5,union" json:"state,omitempty"`
