@@ -150,6 +150,7 @@ func (r *reader) fill(m *Message, t GoType, at place) {
 	for _, one := range members(t, asMessagePack) {
 		field(&one).MessagePack = one.name
 	}
+	m.NoJSON, m.NoMessagePack = refusedByJSON(t, make(map[any]bool)), refusedByMessagePack(t)
 	with, err := numbers(m, t)
 	if err != nil {
 		m.NoProto, with = err.Error(), nil

@@ -59,6 +59,9 @@ type Message struct {
 	NoProto string   `json:"no_proto,omitempty"` // why the message has no form in Protocol Buffers
 	Fields  []*Field `json:"fields,omitempty"`   // in the order of declaration
 
+	NoJSON        string `json:"no_json,omitempty"`        // why JSON refuses the message
+	NoMessagePack string `json:"no_messagepack,omitempty"` // why MessagePack refuses it
+
 	Reserved *Reserved `json:"reserved,omitempty"` // by the .proto file
 }
 

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"google.golang.org/protobuf/types/known/typepb"
 
+	jsoncodec "github.com/weftrpc/weft/codec/json"
 	"github.com/weftrpc/weft/codec/msgpack"
 	"github.com/weftrpc/weft/codec/protobuf"
 	"github.com/weftrpc/weft/codec/protobuf/descriptors"
@@ -288,6 +289,81 @@ func TestNoProto(t *testing.T) {
 		err := protobuf.New().(interface{ CheckType(reflect.Type) error }).CheckType(reflect.PointerTo(typ))
 		if (got == "") != (want == "") || !strings.Contains(got, want) || (err == nil) != (want == "") {
 			t.Errorf("%v: %q, want %q; the codec says %v", typ, got, want, err)
+		}
+	}
+}
+
+// Left and Right both have an X.
+type (
+	Left  struct{ X int }
+	Right struct{ X int }
+)
+
+// TestRefused agrees with codec/json and codec/msgpack which structs they refuse.
+func TestRefused(t *testing.T) {
+	type (
+		secret struct {
+			Token string `weft:"-"`
+		}
+		tied struct {
+			Left
+			Right
+		}
+	)
+	for name, typ := range map[string]reflect.Type{
+		"plain":       reflect.TypeFor[struct{ A, B int }](),
+		"kept":        reflect.TypeFor[secret](),
+		"kept within": reflect.TypeFor[struct{ A map[string][]*secret }](),
+		"kept and embedded": reflect.TypeFor[struct {
+			secret
+			B int
+		}](),
+		"kept and left out": reflect.TypeFor[struct {
+			A secret `json:"-"`
+		}](),
+		"told": reflect.TypeFor[struct {
+			A int `weft:"-" json:"-"`
+		}](),
+		"an embedded one kept": reflect.TypeFor[struct {
+			Left `weft:"-"`
+			B    int
+		}](),
+		"two embedded":        reflect.TypeFor[tied](),
+		"two embedded within": reflect.TypeFor[struct{ A []tied }](),
+		"hidden": reflect.TypeFor[struct {
+			X int
+			Left
+			Right
+		}](),
+		"two tags": reflect.TypeFor[struct {
+			A int `msgpack:"a"`
+			B int `msgpack:"a"`
+		}](),
+		"a name and a tag": reflect.TypeFor[struct {
+			A int
+			B int `msgpack:"A"`
+		}](),
+		"tied and left out": reflect.TypeFor[struct {
+			A tied `msgpack:"-"`
+			B int
+		}](),
+	} {
+		b := schema.NewBuilder()
+		root := b.Reflect(typ, "Request")
+		b.Add("S", schema.Method{Name: "M", Kind: schema.Unary, Request: root, Reply: root})
+		m, err := b.Model()
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := m.Message(root.Name)
+		for _, c := range []struct {
+			codec any
+			why   string
+		}{{jsoncodec.New(), one.NoJSON}, {msgpack.New(), one.NoMessagePack}} {
+			err := c.codec.(interface{ CheckType(reflect.Type) error }).CheckType(reflect.PointerTo(typ))
+			if (err == nil) != (c.why == "") {
+				t.Errorf("%s: %T says %v, the model %q", name, c.codec, err, c.why)
+			}
 		}
 	}
 }

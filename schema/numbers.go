@@ -283,12 +283,13 @@ func singleForm(t GoType, options string) (encoding string, err error) {
 	return encoding, nil
 }
 
-// settle takes the form in Protocol Buffers from messages that contain others without one.
+// settle takes the form in Protocol Buffers from messages that contain others without one, and so for the other wires.
 func (r *reader) settle() {
 	byName := make(map[string]*Message)
 	for _, m := range r.messages {
 		byName[m.Name] = m
 	}
+	settleNames(r.messages, byName)
 	for changed := true; changed; {
 		changed = false
 		for _, m := range r.messages {

@@ -25,71 +25,79 @@ const (
 
 // The rules. Each change is by one of them.
 const (
-	ServiceAdded           = "SERVICE_ADDED"
-	ServiceRemoved         = "SERVICE_REMOVED"
-	MethodAdded            = "METHOD_ADDED"
-	MethodRemoved          = "METHOD_REMOVED"
-	StreamChanged          = "STREAM_CHANGED"
-	IdempotentAdded        = "IDEMPOTENT_ADDED"
-	IdempotentRemoved      = "IDEMPOTENT_REMOVED"
-	RequestTypeChanged     = "REQUEST_TYPE_CHANGED"
-	ReplyTypeChanged       = "REPLY_TYPE_CHANGED"
-	MessageRenamed         = "MESSAGE_RENAMED"
-	MessageProtobufAdded   = "MESSAGE_PROTOBUF_ADDED"
-	MessageProtobufRemoved = "MESSAGE_PROTOBUF_REMOVED"
-	FieldAdded             = "FIELD_ADDED"
-	FieldRemoved           = "FIELD_REMOVED"
-	FieldRenamed           = "FIELD_RENAMED"
-	FieldNumberChanged     = "FIELD_NUMBER_CHANGED"
-	FieldNumberReused      = "FIELD_NUMBER_REUSED"
-	FieldNameReused        = "FIELD_NAME_REUSED"
-	FieldTypeChanged       = "FIELD_TYPE_CHANGED"
-	FieldTypeWidened       = "FIELD_TYPE_WIDENED"
-	FieldPresenceChanged   = "FIELD_PRESENCE_CHANGED"
-	FieldOneofChanged      = "FIELD_ONEOF_CHANGED"
-	EnumRenamed            = "ENUM_RENAMED"
-	EnumValueAdded         = "ENUM_VALUE_ADDED"
-	EnumValueRemoved       = "ENUM_VALUE_REMOVED"
-	EnumValueRenamed       = "ENUM_VALUE_RENAMED"
-	EnumValueNumberChanged = "ENUM_VALUE_NUMBER_CHANGED"
-	EnumValueNumberReused  = "ENUM_VALUE_NUMBER_REUSED"
-	EnumValueNameReused    = "ENUM_VALUE_NAME_REUSED"
-	ReservedRemoved        = "RESERVED_REMOVED"
+	ServiceAdded              = "SERVICE_ADDED"
+	ServiceRemoved            = "SERVICE_REMOVED"
+	MethodAdded               = "METHOD_ADDED"
+	MethodRemoved             = "METHOD_REMOVED"
+	StreamChanged             = "STREAM_CHANGED"
+	IdempotentAdded           = "IDEMPOTENT_ADDED"
+	IdempotentRemoved         = "IDEMPOTENT_REMOVED"
+	RequestTypeChanged        = "REQUEST_TYPE_CHANGED"
+	ReplyTypeChanged          = "REPLY_TYPE_CHANGED"
+	MessageRenamed            = "MESSAGE_RENAMED"
+	MessageJSONAdded          = "MESSAGE_JSON_ADDED"
+	MessageJSONRemoved        = "MESSAGE_JSON_REMOVED"
+	MessageMessagePackAdded   = "MESSAGE_MESSAGEPACK_ADDED"
+	MessageMessagePackRemoved = "MESSAGE_MESSAGEPACK_REMOVED"
+	MessageProtobufAdded      = "MESSAGE_PROTOBUF_ADDED"
+	MessageProtobufRemoved    = "MESSAGE_PROTOBUF_REMOVED"
+	FieldAdded                = "FIELD_ADDED"
+	FieldRemoved              = "FIELD_REMOVED"
+	FieldRenamed              = "FIELD_RENAMED"
+	FieldNumberChanged        = "FIELD_NUMBER_CHANGED"
+	FieldNumberReused         = "FIELD_NUMBER_REUSED"
+	FieldNameReused           = "FIELD_NAME_REUSED"
+	FieldTypeChanged          = "FIELD_TYPE_CHANGED"
+	FieldTypeWidened          = "FIELD_TYPE_WIDENED"
+	FieldPresenceChanged      = "FIELD_PRESENCE_CHANGED"
+	FieldOneofChanged         = "FIELD_ONEOF_CHANGED"
+	EnumRenamed               = "ENUM_RENAMED"
+	EnumValueAdded            = "ENUM_VALUE_ADDED"
+	EnumValueRemoved          = "ENUM_VALUE_REMOVED"
+	EnumValueRenamed          = "ENUM_VALUE_RENAMED"
+	EnumValueNumberChanged    = "ENUM_VALUE_NUMBER_CHANGED"
+	EnumValueNumberReused     = "ENUM_VALUE_NUMBER_REUSED"
+	EnumValueNameReused       = "ENUM_VALUE_NAME_REUSED"
+	ReservedRemoved           = "RESERVED_REMOVED"
 )
 
 // Rules lists the rules with what each says.
 func Rules() map[string]string {
 	return map[string]string{
-		ServiceAdded:           "a service is new",
-		ServiceRemoved:         "a service is gone",
-		MethodAdded:            "a method is new",
-		MethodRemoved:          "a method is gone, or has another name without an alias",
-		StreamChanged:          "a method is of another kind",
-		IdempotentAdded:        "a method has become idempotent",
-		IdempotentRemoved:      "a method is no longer idempotent",
-		RequestTypeChanged:     "the request of a method is another type, not a message that has changed",
-		ReplyTypeChanged:       "the reply of a method is another type, not a message that has changed",
-		MessageRenamed:         "a message has another name",
-		MessageProtobufAdded:   "a message has got a form in Protocol Buffers",
-		MessageProtobufRemoved: "a message has lost its form in Protocol Buffers",
-		FieldAdded:             "a field is new",
-		FieldRemoved:           "a field is gone",
-		FieldRenamed:           "a field has another name in JSON or MessagePack",
-		FieldNumberChanged:     "a field has another number in Protocol Buffers",
-		FieldNumberReused:      "a new field has the number that another one had, or that was reserved",
-		FieldNameReused:        "a new field has a name that was reserved",
-		FieldTypeChanged:       "a field has another type",
-		FieldTypeWidened:       "a number has become wider",
-		FieldPresenceChanged:   "a field may be absent that could not be, or the other way round",
-		FieldOneofChanged:      "a field belongs to another oneof",
-		EnumRenamed:            "an enumeration has another name",
-		EnumValueAdded:         "a value of an enumeration is new",
-		EnumValueRemoved:       "a value of an enumeration is gone",
-		EnumValueRenamed:       "a value of an enumeration has another name",
-		EnumValueNumberChanged: "a value of an enumeration has another number",
-		EnumValueNumberReused:  "a new value of an enumeration has a number that was reserved",
-		EnumValueNameReused:    "a new value of an enumeration has a name that was reserved",
-		ReservedRemoved:        "a number or a name in a .proto file is no longer reserved",
+		ServiceAdded:              "a service is new",
+		ServiceRemoved:            "a service is gone",
+		MethodAdded:               "a method is new",
+		MethodRemoved:             "a method is gone, or has another name without an alias",
+		StreamChanged:             "a method is of another kind",
+		IdempotentAdded:           "a method has become idempotent",
+		IdempotentRemoved:         "a method is no longer idempotent",
+		RequestTypeChanged:        "the request of a method is another type, not a message that has changed",
+		ReplyTypeChanged:          "the reply of a method is another type, not a message that has changed",
+		MessageRenamed:            "a message has another name",
+		MessageJSONAdded:          "JSON takes a message that it refused",
+		MessageJSONRemoved:        "JSON refuses a message",
+		MessageMessagePackAdded:   "MessagePack takes a message that it refused",
+		MessageMessagePackRemoved: "MessagePack refuses a message",
+		MessageProtobufAdded:      "a message has got a form in Protocol Buffers",
+		MessageProtobufRemoved:    "a message has lost its form in Protocol Buffers",
+		FieldAdded:                "a field is new",
+		FieldRemoved:              "a field is gone",
+		FieldRenamed:              "a field has another name in JSON or MessagePack",
+		FieldNumberChanged:        "a field has another number in Protocol Buffers",
+		FieldNumberReused:         "a new field has the number that another one had, or that was reserved",
+		FieldNameReused:           "a new field has a name that was reserved",
+		FieldTypeChanged:          "a field has another type",
+		FieldTypeWidened:          "a number has become wider",
+		FieldPresenceChanged:      "a field may be absent that could not be, or the other way round",
+		FieldOneofChanged:         "a field belongs to another oneof",
+		EnumRenamed:               "an enumeration has another name",
+		EnumValueAdded:            "a value of an enumeration is new",
+		EnumValueRemoved:          "a value of an enumeration is gone",
+		EnumValueRenamed:          "a value of an enumeration has another name",
+		EnumValueNumberChanged:    "a value of an enumeration has another number",
+		EnumValueNumberReused:     "a new value of an enumeration has a number that was reserved",
+		EnumValueNameReused:       "a new value of an enumeration has a name that was reserved",
+		ReservedRemoved:           "a number or a name in a .proto file is no longer reserved",
 	}
 }
 

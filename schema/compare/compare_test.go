@@ -84,9 +84,36 @@ func TestFields(t *testing.T) {
 			A int `json:"-"`
 			B int
 		}](t)},
-		{"kept from all", "FIELD_REMOVED main.T.A json,messagepack,protobuf", of[struct{ A, B int }](t), of[struct {
+		{"kept from all", "MESSAGE_JSON_REMOVED main.T json; FIELD_REMOVED main.T.A json,messagepack,protobuf", of[struct{ A, B int }](t), of[struct {
 			A int `weft:"-"`
 			B int
+		}](t)},
+		{"told to JSON", "MESSAGE_JSON_ADDED main.T", of[struct {
+			A int `weft:"-"`
+			B int
+		}](t), of[struct {
+			A int `weft:"-" json:"-"`
+			B int
+		}](t)},
+		{"kept within", "MESSAGE_JSON_REMOVED main.T json; MESSAGE_JSON_REMOVED main.T_A json; FIELD_REMOVED main.T_A.B json,messagepack,protobuf", of[struct{ A struct{ B, C int } }](t), of[struct {
+			A struct {
+				B int `weft:"-"`
+				C int
+			}
+		}](t)},
+		{"one name twice", "MESSAGE_MESSAGEPACK_REMOVED main.T messagepack", of[struct {
+			A int `weft:"1"`
+			B int `weft:"2"`
+		}](t), of[struct {
+			A int `weft:"1" msgpack:"a"`
+			B int `weft:"2" msgpack:"a"`
+		}](t)},
+		{"one name once", "MESSAGE_MESSAGEPACK_ADDED main.T", of[struct {
+			A int `weft:"1" msgpack:"a"`
+			B int `weft:"2" msgpack:"a"`
+		}](t), of[struct {
+			A int `weft:"1"`
+			B int `weft:"2"`
 		}](t)},
 		{"kept from Protocol Buffers", "FIELD_REMOVED main.T.A protobuf", of[struct{ A, B int }](t), of[struct {
 			A int `weft:"-" json:"A" msgpack:"A"`

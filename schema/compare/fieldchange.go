@@ -50,6 +50,8 @@ func (d *differences) messages(old, now *schema.Message) {
 		d.note(Change{Rule: MessageRenamed, Category: CategorySource, At: old.Name, Via: d.via, Text: "the message " + old.Name + " is " + now.Name + " now",
 			Advice: "names of messages do not travel, but code that is generated uses them"})
 	}
+	d.refusal(old, MessageJSONRemoved, MessageJSONAdded, WireJSON, "JSON", old.NoJSON, now.NoJSON, `say with a tag json whether the field travels, as json:"-"`)
+	d.refusal(old, MessageMessagePackRemoved, MessageMessagePackAdded, WireMessagePack, "MessagePack", old.NoMessagePack, now.NoMessagePack, `give one of the fields another name, or take it out with the tag msgpack:"-"`)
 	switch {
 	case old.NoProto == "" && now.NoProto != "":
 		d.note(Change{Rule: MessageProtobufRemoved, Category: CategoryWire, Wires: []string{WireProtobuf}, At: old.Name, Via: d.via,
@@ -66,7 +68,7 @@ func (d *differences) messages(old, now *schema.Message) {
 			d.via = via
 			continue
 		}
-		d.note(gone(Change{Rule: FieldRemoved, Category: CategoryWire, Wires: travels(f), At: old.Name + "." + f.Label(), Via: d.via, Text: "the field " + f.Label() + " of " + old.Name + " is gone",
+		d.note(gone(Change{Rule: FieldRemoved, Category: CategoryWire, Wires: named(f), At: old.Name + "." + f.Label(), Via: d.via, Text: "the field " + f.Label() + " of " + old.Name + " is gone",
 			Advice: "a value that is still sent is skipped, and readers that still want it get zero: remove it when no program reads it" + reserve(old, now, f)}, now.Reserved, user{f.Number, f.Proto}))
 	}
 	var users []user
@@ -80,6 +82,17 @@ func (d *differences) messages(old, now *schema.Message) {
 		if !isPaired(pairs, g) {
 			d.addedField(old, g)
 		}
+	}
+}
+
+// refusal notes that a wire refuses a message that it took, or the other way round. was and is say why.
+func (d *differences) refusal(old *schema.Message, removed, added, wire, name, was, is, advice string) {
+	switch {
+	case was == "" && is != "":
+		d.note(Change{Rule: removed, Category: CategoryWire, Wires: []string{wire}, At: old.Name, Via: d.via,
+			Text: name + " refuses " + old.Name + ": " + is, Advice: "all its calls fail there: " + advice})
+	case was != "" && is == "":
+		d.note(Change{Rule: added, Category: CategoryCompatible, At: old.Name, Via: d.via, Text: name + " takes " + old.Name + ", which it refused"})
 	}
 }
 
@@ -112,8 +125,25 @@ func (d *differences) addedField(old *schema.Message, g *schema.Field) {
 	}
 }
 
-// travels lists the wires that a field travels on.
-func travels(f *schema.Field) []string {
+// travels lists the wires that a field of a message travels on. A message without a form in Protocol Buffers has no numbers, unless it is of a
+// .proto file, and then it travels.
+func travels(m *schema.Message, f *schema.Field) []string {
+	return slices.DeleteFunc(named(f), func(wire string) bool { return wire != WireProtobuf && refused(m, wire) })
+}
+
+// refused reports whether a message has no form on a wire.
+func refused(m *schema.Message, wire string) bool {
+	switch wire {
+	case WireJSON:
+		return m.NoJSON != ""
+	case WireMessagePack:
+		return m.NoMessagePack != ""
+	}
+	return m.NoProto != ""
+}
+
+// named lists the wires on which a field has a name or a number.
+func named(f *schema.Field) []string {
 	var wires []string
 	for _, wire := range every() {
 		if wire == WireJSON && f.Name != "" || wire == WireMessagePack && f.MessagePack != "" || wire == WireProtobuf && f.Number > 0 {
@@ -164,12 +194,12 @@ func isPaired(pairs map[*schema.Field]*schema.Field, g *schema.Field) bool {
 func (d *differences) field(old, now *schema.Message, f, g *schema.Field) {
 	at := old.Name + "." + f.Label()
 	what := "the field " + f.Label() + " of " + old.Name
-	had, has := travels(f), travels(g)
+	had, has := travels(old, f), travels(now, g)
 	var lost, renamed []string
 	for _, wire := range had {
 		switch {
 		case !slices.Contains(has, wire):
-			if wire != WireProtobuf || now.NoProto == "" { // else the message says so
+			if !refused(now, wire) { // else the message says so
 				lost = append(lost, wire)
 			}
 		case wire == WireJSON && f.Name != g.Name, wire == WireMessagePack && f.MessagePack != g.MessagePack:

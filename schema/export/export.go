@@ -42,7 +42,7 @@ type File struct {
 // Result is a model in one of the formats.
 type Result struct {
 	Files []File
-	// LeftOut says, one a line, which methods and fields the format cannot express, and why.
+	// LeftOut says, one a line, which methods, messages and fields the format cannot express, and why.
 	LeftOut []string
 }
 
@@ -79,10 +79,13 @@ func document(m *schema.Model, name string, value any) (*Result, error) {
 	return &Result{Files: []File{{name, append(text, '\n')}}, LeftOut: withoutJSON(m)}, nil
 }
 
-// withoutJSON lists the fields that JSON cannot have.
+// withoutJSON lists the messages and fields that JSON cannot have.
 func withoutJSON(m *schema.Model) []string {
 	var all []string
 	for _, one := range m.Messages {
+		if one.NoJSON != "" {
+			all = append(all, fmt.Sprintf("%s: JSON refuses it: %s", one.Name, one.NoJSON))
+		}
 		for _, f := range one.Fields {
 			f.Type.Each(func(t *schema.Type) {
 				if t.JSON == schema.JSONNone && f.Name != "" {

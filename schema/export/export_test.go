@@ -112,6 +112,26 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestRefused: a message that JSON refuses is named by the formats that describe JSON.
+func TestRefused(t *testing.T) {
+	type Request struct {
+		A     int
+		Token string `weft:"-"`
+	}
+	b := schema.NewBuilder()
+	request := b.Reflect(reflect.TypeFor[Request](), "")
+	b.Add("S", schema.Method{Name: "Do", Kind: schema.Unary, Request: request, Reply: request})
+	m, err := b.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []export.Format{export.TypeScript, export.Python, export.OpenAPI, export.JSONSchema} {
+		if out, err := export.Write(m, format, schema.Info{}); err != nil || len(out.LeftOut) != 1 || !strings.Contains(out.LeftOut[0], "Request: JSON refuses it: the field Token") {
+			t.Errorf("%s: %v, %q", format, err, out)
+		}
+	}
+}
+
 // A service whose name is a keyword, or that of a type, gets another one.
 func TestServiceNames(t *testing.T) {
 	type Request struct{ A int }

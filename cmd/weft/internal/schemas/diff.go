@@ -135,7 +135,7 @@ func checkCommand(p *shell.Shell) *cobra.Command {
 	against := ""
 	var rules strings.Builder
 	for _, rule := range slices.Sorted(maps.Keys(compare.Rules())) {
-		fmt.Fprintf(&rules, "  %-26s %s\n", rule, compare.Rules()[rule])
+		fmt.Fprintf(&rules, "  %-27s %s\n", rule, compare.Rules()[rule])
 	}
 	cmd := &cobra.Command{
 		Use: "check --against old new", Short: "Fail when a schema breaks what an older one promised", Long: checkHelp + strings.TrimRight(rules.String(), "\n"), Example: checkExamples, Args: shell.Arguments(1, 1),
