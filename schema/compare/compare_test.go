@@ -171,6 +171,34 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// TestRenameAdvice names the tags that all broken wires need, and the option of a .proto file.
+func TestRenameAdvice(t *testing.T) {
+	proto := func(name string) *schema.Model {
+		return model(t, `"messages":[{"name":"a.M","file":"a.proto","fields":[{"name":"`+name+`","proto":"`+name+`","number":1,"type":{"kind":"bool"}}]}],
+			"services":[{"name":"S","methods":[{"name":"M","kind":"unary","request":{"kind":"message","name":"a.M"},"reply":{"kind":"any"}}]}]`)
+	}
+	a := of[struct {
+		A int `weft:"1"`
+	}](t)
+	for want, pair := range map[string][2]*schema.Model{
+		`keep the name with the tag json:"A" msgpack:"A"`: {a, of[struct {
+			B int `weft:"1"`
+		}](t)},
+		`keep the name with the tag json:"A"`: {a, of[struct {
+			A int `weft:"1" json:"B"`
+		}](t)},
+		`keep the name with the tag msgpack:"A"`: {a, of[struct {
+			B int `weft:"1" json:"A"`
+		}](t)},
+		`keep the name with the option json_name = "x" in the .proto file`: {proto("x"), proto("y")},
+	} {
+		got := compare.Models(pair[0], pair[1])
+		if len(got) != 1 || got[0].Rule != compare.FieldRenamed || !strings.HasSuffix(got[0].Advice, want) {
+			t.Errorf("%+v, want the advice %s", got, want)
+		}
+	}
+}
+
 // uint8or is a byte that is encoded as a number.
 type uint8or uint16
 

@@ -220,14 +220,11 @@ func (d *differences) field(old, now *schema.Message, f, g *schema.Field) {
 			}
 			names = append(names, name+" in "+wire)
 		}
-		wires, tag := renamed, `json:"`+f.Name+`"`
-		if !slices.Contains(renamed, WireJSON) {
-			tag = `msgpack:"` + f.MessagePack + `"`
-		}
-		advice := "these wires match fields by name: keep the name with a tag such as " + tag
+		wires, tag := renamed, oldNames(now, f, renamed)
+		advice := "these wires match fields by name: keep the name with " + tag
 		if number && old.Hashed && now.Hashed {
 			wires, number = append(slices.Clone(renamed), WireProtobuf), false
-			advice = "JSON and MessagePack match fields by name, and the number in Protocol Buffers is a hash of the name: keep the name with a tag such as " + tag
+			advice = "JSON and MessagePack match fields by name, and the number in Protocol Buffers is a hash of the name: keep the name with " + tag
 		}
 		d.note(Change{Rule: FieldRenamed, Category: CategoryWire, Wires: wires, At: at, Via: d.via, Text: what + " is " + list(names) + " now", Advice: advice})
 	}
@@ -246,6 +243,21 @@ func (d *differences) field(old, now *schema.Message, f, g *schema.Field) {
 			Text:   what + " was " + oneof(f) + " and is " + oneof(g),
 			Advice: "a reader keeps one field of a oneof, so that the others are lost: add a field in place of moving one"})
 	}
+}
+
+// oldNames is how the field f, which has become one of the message now, gets its names on some wires back.
+func oldNames(now *schema.Message, f *schema.Field, wires []string) string {
+	if now.Stock() {
+		return fmt.Sprintf("the option json_name = %q in the .proto file", f.Name)
+	}
+	var tags []string
+	if slices.Contains(wires, WireJSON) {
+		tags = append(tags, fmt.Sprintf("json:%q", f.Name))
+	}
+	if slices.Contains(wires, WireMessagePack) {
+		tags = append(tags, fmt.Sprintf("msgpack:%q", f.MessagePack))
+	}
+	return "the tag " + strings.Join(tags, " ")
 }
 
 // fieldType compares the types of a field that travels on some wires.
