@@ -30,14 +30,13 @@ func fromGo(ctx context.Context, cfg Config, patterns []string) ([]Output, error
 	var all []Output
 	var errs []error
 	for _, pkg := range loaded {
-		for i, syntax := range pkg.Syntax {
-			name := pkg.CompiledGoFiles[i]
-			if strings.HasSuffix(name, origin.Output("")) {
-				continue
-			}
-			s := &goSource{pkg: pkg, f: &file{source: filepath.Base(name), pkg: pkg.Name, imports: names.NewImports()}}
+		sources, err := source.Files(pkg)
+		errs = append(errs, err)
+		for _, src := range sources {
+			name := src.Name
+			s := &goSource{pkg: pkg, f: &file{source: filepath.Base(name), build: src.Build, pkg: pkg.Name, imports: names.NewImports()}}
 			s.declared()
-			if err := s.file(syntax, cfg.Codec); err != nil {
+			if err := s.file(src.Syntax, cfg.Codec); err != nil {
 				errs = append(errs, err)
 				continue
 			}
@@ -48,7 +47,7 @@ func fromGo(ctx context.Context, cfg Config, patterns []string) ([]Output, error
 				all = append(all, Output{Name: origin.Output(name), Content: content, services: s.f.services, notes: s.f.notes()})
 			case origin.Has(name):
 				why := "has nothing to generate"
-				if err := s.file(syntax, true); err != nil || len(s.f.coded) > 0 {
+				if err := s.file(src.Syntax, true); err != nil || len(s.f.coded) > 0 {
 					why += " without -codec"
 				}
 				all = append(all, stale(name, why))

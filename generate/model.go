@@ -6,6 +6,7 @@ import "github.com/weftrpc/weft/generate/internal/names"
 type file struct {
 	source   string // its name, without folders
 	header   string // the first line; "": that of weft generate
+	build    string // its build constraint, a line
 	pkg      string
 	imports  *names.Imports
 	services []*service

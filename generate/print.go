@@ -55,7 +55,7 @@ func (f *file) print() ([]byte, error) {
 	if body == "" {
 		return nil, nil
 	}
-	text, err := f.imports.File(cmp.Or(f.header, origin.Header(f.source))+"\npackage "+f.pkg+"\n\n", body)
+	text, err := f.imports.File(cmp.Or(f.header, origin.Header(f.source))+"\n"+f.build+"\npackage "+f.pkg+"\n\n", body)
 	var out []byte
 	if err == nil {
 		out, err = format.Source([]byte(text))

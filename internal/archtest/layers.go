@@ -105,6 +105,7 @@ func table() []row {
 
 		{"generate", 4, []string{"generate/internal/directive", "generate/internal/names", "generate/internal/origin", "generate/internal/protofile", "generate/internal/thriftidl", "generate/internal/source", "generate/internal/wirename", "generate/internal/wiretag"}},
 		{"generate/internal/protofile", 4, []string{"generate/internal/names"}},
+		{"generate/internal/source", 4, []string{"generate", "generate/internal/origin"}},
 		{"generate/...", 4, []string{"generate"}},
 
 		{"cmd/...", 5, []string{"cmd/..."}},
