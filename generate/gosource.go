@@ -87,7 +87,7 @@ func (s *goSource) declared() {
 }
 
 func (s *goSource) file(syntax *ast.File, codec bool) error {
-	var errs []error
+	errs := []error{directive.Check(s.pkg.Fset, syntax)}
 	for _, d := range syntax.Decls {
 		g, ok := d.(*ast.GenDecl)
 		if !ok || g.Tok != token.TYPE {
@@ -101,12 +101,6 @@ func (s *goSource) file(syntax *ast.File, codec bool) error {
 			}
 			name, marked := directive.Find(doc, directive.Service)
 			i, isInterface := t.Type.(*ast.InterfaceType)
-			if isInterface {
-				errs = append(errs, directive.Misspelled(s.pkg.Fset, doc))
-				for _, m := range i.Methods.List {
-					errs = append(errs, directive.Misspelled(s.pkg.Fset, m.Doc))
-				}
-			}
 			switch {
 			case marked && !isInterface:
 				errs = append(errs, s.errorf(t.Pos(), "%s is no interface: %s marks interfaces", t.Name.Name, directive.Service))

@@ -19,25 +19,33 @@ const (
 
 // Find finds the line of a comment with a directive, and returns what is behind it.
 func Find(doc *ast.CommentGroup, which string) (rest string, ok bool) {
-	if doc == nil {
-		return "", false
-	}
-	for _, c := range doc.List {
-		if rest, found := strings.CutPrefix(c.Text, which); found && (rest == "" || rest[0] == ' ') {
-			return strings.TrimSpace(rest), true
+	for _, c := range lines(doc) {
+		if is(c, which) {
+			return strings.TrimSpace(c.Text[len(which):]), true
 		}
 	}
 	return "", false
 }
 
-// Misspelled returns errors for the lines of a comment that look like a directive and are none.
-func Misspelled(files *token.FileSet, doc *ast.CommentGroup) error {
+// lines are those of a comment, which may be nil.
+func lines(doc *ast.CommentGroup) []*ast.Comment {
 	if doc == nil {
 		return nil
 	}
+	return doc.List
+}
+
+// is reports whether a line is a directive.
+func is(c *ast.Comment, which string) bool {
+	rest, ok := strings.CutPrefix(c.Text, which)
+	return ok && (rest == "" || rest[0] == ' ')
+}
+
+// Misspelled returns errors for the lines of a comment that look like a directive and are none.
+func Misspelled(files *token.FileSet, doc *ast.CommentGroup) error {
 	known := []string{Service, Idempotent, Reuse}
 	var errs []error
-	for _, c := range doc.List {
+	for _, c := range lines(doc) {
 		word, _, _ := strings.Cut(strings.TrimLeft(strings.TrimPrefix(c.Text, "//"), " \t"), " ")
 		switch written := "//" + word; {
 		case !strings.HasPrefix(word, "weft:") || strings.HasPrefix(c.Text, written) && slices.Contains(known, written):
