@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftrpc/weft/generate/internal/declared"
 	"github.com/weftrpc/weft/generate/internal/names"
 	"github.com/weftrpc/weft/generate/internal/origin"
 	"github.com/weftrpc/weft/generate/internal/wirename"
@@ -44,8 +45,9 @@ type Output struct {
 	Content []byte
 	Stale   string // why it is to be removed, such as "its source order.go is gone"; "": it is to be written
 
-	services []*service // that are in it
-	notes    []string   // about what is left out of it
+	services []*service        // that are in it
+	notes    []string          // about what is left out of it
+	places   map[string]string // where names that it declares are in a source that is no Go
 }
 
 // path is where an input is.
@@ -109,7 +111,11 @@ func Generate(ctx context.Context, cfg Config) ([]Output, error) {
 		return again
 	})
 	methods, errs := make(wirename.Methods), []error{clash}
+	declares := make(declared.Names)
 	for _, out := range all {
+		if out.Stale == "" && clash == nil {
+			errs = append(errs, declares.Add(out.Name, out.Content, out.places))
+		}
 		for _, s := range out.services {
 			errs = append(errs, methods.Add(s.pos, filepath.Dir(out.Name), s.name, s.wireNames()))
 		}

@@ -36,10 +36,13 @@ func fromProto(ctx context.Context, cfg Config, name string) (Output, error) {
 		}
 		pkg = names.Package(filepath.Base(folder))
 	}
-	s := &protoSource{d: d, f: &file{source: filepath.Base(name), pkg: pkg, imports: names.NewImports()}}
+	s := &protoSource{d: d, places: make(map[string]string), f: &file{source: filepath.Base(name), pkg: pkg, imports: names.NewImports()}}
 	s.ident = s.plain
 	err = s.messages(cfg.Codec)
 	s.services()
+	for _, svc := range s.f.services {
+		s.places[svc.goName] = svc.pos
+	}
 	for _, text := range s.wrong {
 		err = errors.Join(err, errors.New(text))
 	}
@@ -50,15 +53,16 @@ func fromProto(ctx context.Context, cfg Config, name string) (Output, error) {
 	if err == nil && content == nil {
 		err = fmt.Errorf("%s has neither services nor messages", name)
 	}
-	return Output{Name: origin.Output(cfg.path(name)), Content: content, services: s.f.services}, err
+	return Output{Name: origin.Output(cfg.path(name)), Content: content, services: s.f.services, places: s.places}, err
 }
 
 // protoSource reads one .proto file.
 type protoSource struct {
-	d     protoreflect.FileDescriptor
-	f     *file
-	ident func(protoreflect.Descriptor) string // the Go type of a message or an enumeration
-	wrong []string                             // with what it imports
+	d      protoreflect.FileDescriptor
+	f      *file
+	ident  func(protoreflect.Descriptor) string // the Go type of a message or an enumeration
+	wrong  []string                             // with what it imports
+	places map[string]string                    // of its messages and enumerations, by their names in Go
 }
 
 // plain is ident for messages that are structs of this package.
@@ -68,7 +72,10 @@ func (s *protoSource) plain(d protoreflect.Descriptor) string {
 	own, _ := protofile.GoPackage(s.d)
 	importPath, pkg := protofile.GoPackage(in)
 	switch {
-	case in.Path() == s.d.Path(), importPath == own && (own != "" || in.Package() == s.d.Package()):
+	case in.Path() == s.d.Path():
+		s.places[name] = protofile.Pos(d)
+		return name
+	case importPath == own && (own != "" || in.Package() == s.d.Package()):
 		return name
 	case importPath == "":
 		text := fmt.Sprintf("%s: %s has no option go_package to say where its Go code is: give it one", protofile.ImportPos(s.d, in), in.Path())

@@ -41,7 +41,11 @@ func fromThrift(cfg Config, name string) (Output, error) {
 	if err == nil && content == nil {
 		err = fmt.Errorf("%s defines nothing", name)
 	}
-	return Output{Name: origin.Output(cfg.path(name)), Content: content, services: services}, err
+	places := make(map[string]string)
+	for name, pos := range s.names {
+		places[name] = pos.String()
+	}
+	return Output{Name: origin.Output(cfg.path(name)), Content: content, services: services, places: places}, err
 }
 
 // thriftSource is one .thrift file.

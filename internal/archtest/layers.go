@@ -103,7 +103,8 @@ func table() []row {
 		{"console", 4, []string{"cluster"}},
 		{"console/...", 4, []string{"console", "cluster"}},
 
-		{"generate", 4, []string{"generate/internal/directive", "generate/internal/names", "generate/internal/origin", "generate/internal/protofile", "generate/internal/thriftidl", "generate/internal/source", "generate/internal/wirename", "generate/internal/wiretag"}},
+		{"generate", 4, []string{"generate/internal/declared", "generate/internal/directive", "generate/internal/names", "generate/internal/origin", "generate/internal/protofile", "generate/internal/thriftidl", "generate/internal/source", "generate/internal/wirename", "generate/internal/wiretag"}},
+		{"generate/internal/declared", 4, []string{"generate/internal/origin"}},
 		{"generate/internal/protofile", 4, []string{"generate/internal/names"}},
 		{"generate/internal/source", 4, []string{"generate", "generate/internal/origin"}},
 		{"generate/...", 4, []string{"generate"}},

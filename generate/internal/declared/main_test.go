@@ -1,0 +1,9 @@
+package declared_test
+
+import (
+	"testing"
+
+	"github.com/weftrpc/weft/internal/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
