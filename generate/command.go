@@ -51,7 +51,7 @@ func Command(ctx context.Context, args []string, out, log io.Writer) error {
 		return ErrFlags
 	}
 	cfg.Inputs = flags.Args()
-	files, err := Generate(ctx, cfg)
+	files, kept, err := generate(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,10 @@ func Command(ctx context.Context, args []string, out, log io.Writer) error {
 			fmt.Fprintln(log, note)
 		}
 	}
-	if len(files) == 0 {
+	switch {
+	case len(files) == 0 && len(kept) > 0:
+		fmt.Fprintf(log, "there is nothing to generate from Go; to have files such as %s written and checked, name their sources as inputs\n", kept[0])
+	case len(files) == 0:
 		return fmt.Errorf("there is nothing to generate in %s: mark interfaces with %s", strings.Join(append(cfg.Inputs, "this folder")[:max(1, len(cfg.Inputs))], ", "), directive.Service)
 	}
 	if *check {

@@ -66,12 +66,24 @@ func stale(source, why string) Output {
 // Generate returns the files for the inputs, in the order of their names, and then those that were generated from sources in the same folders
 // that are gone, or have nothing to generate. Of the folder of a file it looks at the output for that file alone.
 func Generate(ctx context.Context, cfg Config) ([]Output, error) {
+	all, _, err := generate(ctx, cfg)
+	return all, err
+}
+
+// generate is Generate. It returns also the outputs in the packages of Go whose sources are no Go.
+func generate(ctx context.Context, cfg Config) (all []Output, kept []string, err error) {
 	if cfg.Package != "" {
 		if err := names.CheckPackage(cfg.Package); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	var all []Output
+	cfg.ImportPath = slices.Clone(cfg.ImportPath)
+	for i, folder := range cfg.ImportPath {
+		cfg.ImportPath[i] = cfg.path(folder)
+		if _, err := os.ReadDir(cfg.ImportPath[i]); err != nil {
+			return nil, nil, fmt.Errorf("a folder for imports: %w", err)
+		}
+	}
 	var packages []string
 	for _, input := range cfg.Inputs {
 		var out Output
@@ -90,14 +102,14 @@ func Generate(ctx context.Context, cfg Config) ([]Output, error) {
 			out, err = fromThrift(cfg, input)
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		all = append(all, out)
 	}
 	if len(packages) > 0 || len(cfg.Inputs) == 0 {
-		files, err := fromGo(ctx, cfg, packages)
-		if err != nil {
-			return nil, err
+		var files []Output
+		if files, kept, err = fromGo(ctx, cfg, packages); err != nil {
+			return nil, nil, err
 		}
 		all = append(all, files...)
 	}
@@ -120,7 +132,7 @@ func Generate(ctx context.Context, cfg Config) ([]Output, error) {
 			errs = append(errs, methods.Add(s.pos, filepath.Dir(out.Name), s.name, s.wireNames()))
 		}
 	}
-	return all, errors.Join(errs...)
+	return all, kept, errors.Join(errs...)
 }
 
 // Write writes the files, those that have changed, and removes those that are stale. It returns these, and an error for
@@ -156,9 +168,10 @@ func (f *Output) write() (changed bool, err error) {
 	return true, err
 }
 
-// Check returns an error that names the files that are missing, not up to date or stale.
+// Check returns an error that names the files that are missing, not up to date or stale, and those that Write does not replace.
 func Check(files []Output) error {
 	var errs []error
+	refused := 0 // files that Write does not replace
 	for _, f := range files {
 		old, err := os.ReadFile(f.Name)
 		switch {
@@ -169,10 +182,15 @@ func Check(files []Output) error {
 		case err != nil:
 			errs = append(errs, err)
 		case !bytes.Equal(old, f.Content):
+			if err := origin.Check(f.Name, old, f.Content); err != nil {
+				errs = append(errs, err)
+				refused++
+				continue
+			}
 			errs = append(errs, fmt.Errorf("%s is not up to date", f.Name))
 		}
 	}
-	if len(errs) > 0 {
+	if len(errs) > refused {
 		errs = append(errs, errors.New("run weft generate, with the same arguments but -check"))
 	}
 	return errors.Join(errs...)

@@ -21,13 +21,12 @@ import (
 	"github.com/weftrpc/weft/generate/internal/wiretag"
 )
 
-// fromGo generates for packages of Go.
-func fromGo(ctx context.Context, cfg Config, patterns []string) ([]Output, error) {
+// fromGo generates for packages of Go. It returns also the outputs in them whose sources are no Go.
+func fromGo(ctx context.Context, cfg Config, patterns []string) (all []Output, kept []string, err error) {
 	loaded, err := source.Load(ctx, cfg.Dir, patterns)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []Output
 	var errs []error
 	for _, pkg := range loaded {
 		sources, err := source.Files(pkg)
@@ -56,13 +55,18 @@ func fromGo(ctx context.Context, cfg Config, patterns []string) ([]Output, error
 		if pkg.PkgPath == "command-line-arguments" { // files, not a folder
 			continue
 		}
+		for _, name := range pkg.CompiledGoFiles {
+			if origin.Kept(name) {
+				kept = append(kept, name)
+			}
+		}
 		gone, err := origin.Gone(pkg.Dir)
 		errs = append(errs, err)
 		for _, source := range gone {
 			all = append(all, stale(source, "is gone"))
 		}
 	}
-	return all, errors.Join(errs...)
+	return all, kept, errors.Join(errs...)
 }
 
 // goSource reads one file of a package.

@@ -13,10 +13,7 @@ import (
 
 // fromThrift generates for a .thrift file: its services and all that it defines.
 func fromThrift(cfg Config, name string) (Output, error) {
-	loader := thriftidl.Loader{}
-	for _, folder := range cfg.ImportPath {
-		loader.Folders = append(loader.Folders, cfg.path(folder))
-	}
+	loader := thriftidl.Loader{Folders: cfg.ImportPath}
 	d, err := loader.Load(cfg.path(name))
 	if err != nil {
 		return Output{}, err
