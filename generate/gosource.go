@@ -55,11 +55,7 @@ func fromGo(ctx context.Context, cfg Config, patterns []string) (all []Output, k
 		if pkg.PkgPath == "command-line-arguments" { // files, not a folder
 			continue
 		}
-		for _, name := range pkg.CompiledGoFiles {
-			if origin.Kept(name) {
-				kept = append(kept, name)
-			}
-		}
+		kept = append(kept, origin.Kept(pkg.CompiledGoFiles)...)
 		gone, err := origin.Gone(pkg.Dir)
 		errs = append(errs, err)
 		for _, source := range gone {

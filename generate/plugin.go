@@ -40,7 +40,7 @@ func Plugin(gen *protogen.Plugin) error {
 			}
 		}
 		source := path.Base(f.Desc.Path())
-		s := &protoSource{d: f.Desc, f: &file{source: source, header: origin.PluginHeader(source), pkg: string(f.GoPackageName), imports: names.NewImports()}}
+		s := &protoSource{d: f.Desc, places: make(map[string]string), f: &file{source: source, header: origin.PluginHeader(source), pkg: string(f.GoPackageName), imports: names.NewImports()}}
 		s.declared(f.Messages, f.Enums)
 		s.ident = func(d protoreflect.Descriptor) string {
 			id := messages[d.FullName()]

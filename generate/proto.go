@@ -40,9 +40,6 @@ func fromProto(ctx context.Context, cfg Config, name string) (Output, error) {
 	s.ident = s.plain
 	err = s.messages(cfg.Codec)
 	s.services()
-	for _, svc := range s.f.services {
-		s.places[svc.goName] = svc.pos
-	}
 	for _, text := range s.wrong {
 		err = errors.Join(err, errors.New(text))
 	}
@@ -62,7 +59,7 @@ type protoSource struct {
 	f      *file
 	ident  func(protoreflect.Descriptor) string // the Go type of a message or an enumeration
 	wrong  []string                             // with what it imports
-	places map[string]string                    // of its messages and enumerations, by their names in Go
+	places map[string]string                    // of its services, messages and enumerations, by their names in Go
 }
 
 // plain is ident for messages that are structs of this package.
@@ -96,7 +93,7 @@ func (s *protoSource) services() {
 		for k := range d.Methods().Len() {
 			svc.methods = append(svc.methods, s.method(d.Methods().Get(k)))
 		}
-		s.f.services = append(s.f.services, svc)
+		s.f.services, s.places[svc.goName] = append(s.f.services, svc), svc.pos
 	}
 }
 

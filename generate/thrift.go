@@ -18,7 +18,7 @@ func fromThrift(cfg Config, name string) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	s := &thriftSource{d: d, cfg: cfg, packages: make(map[string]goPlace), names: make(map[string]thriftidl.Pos)}
+	s := &thriftSource{d: d, cfg: cfg, packages: make(map[string]goPlace), names: make(map[string]string)}
 	own, err := s.place(d)
 	if err != nil {
 		return Output{}, err
@@ -38,11 +38,7 @@ func fromThrift(cfg Config, name string) (Output, error) {
 	if err == nil && content == nil {
 		err = fmt.Errorf("%s defines nothing", name)
 	}
-	places := make(map[string]string)
-	for name, pos := range s.names {
-		places[name] = pos.String()
-	}
-	return Output{Name: origin.Output(cfg.path(name)), Content: content, services: services, places: places}, err
+	return Output{Name: origin.Output(cfg.path(name)), Content: content, services: services, places: s.names}, err
 }
 
 // thriftSource is one .thrift file.
@@ -51,8 +47,8 @@ type thriftSource struct {
 	cfg      Config
 	f        *file
 	packages map[string]goPlace // by the path of a document
-	names    map[string]thriftidl.Pos
-	errs     []error // what has no form in Go
+	names    map[string]string  // of this file in Go, and where they are
+	errs     []error            // what has no form in Go
 }
 
 // goPlace is where the code of a document is.
@@ -171,7 +167,7 @@ func (s *thriftSource) claim(name string, pos thriftidl.Pos) {
 		s.fail(pos, "%s is its name in Go, which what is defined at %s has already: rename one", name, at)
 		return
 	}
-	s.names[name] = pos
+	s.names[name] = pos.String()
 }
 
 func (s *thriftSource) fieldNames(all []*thriftidl.Field, where string, kind thriftidl.StructKind) {

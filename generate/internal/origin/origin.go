@@ -52,11 +52,16 @@ func Gone(folder string) (sources []string, err error) {
 	return sources, err
 }
 
-// Kept reports whether an output's source that is no Go is there.
-func Kept(output string) bool {
-	content, err := os.ReadFile(output)
-	source := filepath.Join(filepath.Dir(output), Of(content))
-	return err == nil && filepath.Ext(source) != ".go" && Output(source) == output && Has(source) && Exists(source)
+// Kept lists those of files that are outputs whose sources are no Go and are there.
+func Kept(files []string) (outputs []string) {
+	for _, name := range files {
+		content, err := os.ReadFile(name)
+		source := filepath.Join(filepath.Dir(name), Of(content))
+		if err == nil && filepath.Ext(source) != ".go" && Output(source) == name && Has(source) && Exists(source) {
+			outputs = append(outputs, name)
+		}
+	}
+	return outputs
 }
 
 // Exists reports whether there is a file, or that cannot be told.
