@@ -72,10 +72,8 @@ func Generate(ctx context.Context, cfg Config) ([]Output, error) {
 
 // generate is Generate. It returns also the outputs in the packages of Go whose sources are no Go.
 func generate(ctx context.Context, cfg Config) (all []Output, kept []string, err error) {
-	if cfg.Package != "" {
-		if err := names.CheckPackage(cfg.Package); err != nil {
-			return nil, nil, err
-		}
+	if err := names.CheckPackage(cfg.Package); cfg.Package != "" && err != nil {
+		return nil, nil, err
 	}
 	cfg.ImportPath = slices.Clone(cfg.ImportPath)
 	for i, folder := range cfg.ImportPath {
@@ -122,8 +120,7 @@ func generate(ctx context.Context, cfg Config) (all []Output, kept []string, err
 		clash = cmp.Or(clash, err)
 		return again
 	})
-	methods, errs := make(wirename.Methods), []error{clash}
-	declares := make(declared.Names)
+	methods, declares, errs := make(wirename.Methods), make(declared.Names), []error{clash}
 	for _, out := range all {
 		if out.Stale == "" && clash == nil {
 			errs = append(errs, declares.Add(out.Name, out.Content, out.places))
