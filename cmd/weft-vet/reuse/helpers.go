@@ -58,11 +58,11 @@ func (s *source) keepings(f *types.Func) []keeping {
 }
 
 // helped calls yield with the parts of the message that a function of the package stores, and in what; nil: it does not lie among
-// the arguments of the call.
-func (c *carriers) helped(call *ast.CallExpr, yield func(into, arg ast.Expr) bool) {
+// the arguments of the call. It returns false when yield did.
+func (c *carriers) helped(call *ast.CallExpr, yield func(into, arg ast.Expr) bool) bool {
 	f := callee(c.pass.TypesInfo, call.Fun)
 	if f == nil || c.foreign {
-		return
+		return true
 	}
 	for _, k := range c.keepings(f) {
 		for _, arg := range arguments(call, f, k.param) {
@@ -72,15 +72,16 @@ func (c *carriers) helped(call *ast.CallExpr, yield func(into, arg ast.Expr) boo
 			for _, i := range k.into {
 				for _, into := range arguments(call, f, i) {
 					if !yield(into, arg) {
-						return
+						return false
 					}
 				}
 			}
 			if k.outside && !yield(nil, arg) {
-				return
+				return false
 			}
 		}
 	}
+	return true
 }
 
 // arguments returns those of a call for a parameter, or the receiver.

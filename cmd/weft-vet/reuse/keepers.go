@@ -56,7 +56,9 @@ var keepers = map[string]keeper{
 // kept returns the arguments of a call that have parts of the message and are stored, and in what.
 func (c *carriers) kept(call *ast.CallExpr) iter.Seq2[ast.Expr, ast.Expr] {
 	return func(yield func(into, arg ast.Expr) bool) {
-		c.helped(call, yield)
+		if !c.helped(call, yield) {
+			return
+		}
 		k, into := keeperOf(c.pass.TypesInfo, call)
 		if into == nil || k.elements && !elementsHold(c.pass.TypesInfo.TypeOf(into)) {
 			return
