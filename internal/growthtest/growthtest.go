@@ -2,6 +2,7 @@
 package growthtest
 
 import (
+	"runtime"
 	"testing"
 	"time"
 )
@@ -15,8 +16,8 @@ const (
 	free = 100 * time.Millisecond
 	// tries is how often the two are compared before t fails.
 	tries = 5
-	// repeats is for how long the short work is done again and again, and tick how exactly the time of that is known: systems count the
-	// processor time of a thread at each tick of theirs.
+	// repeats is how much time the short work gets, done again and again, and tick how exactly that is known: systems count the
+	// processor time of a thread at each tick of theirs. By the clock a busy machine may leave time for one run, of which a tick is much.
 	repeats = 200 * time.Millisecond
 	tick    = 10 * time.Millisecond
 )
@@ -32,21 +33,31 @@ func Check(t testing.TB, what string, n int, input func(n int) []byte, work func
 	short, long := input(n), input(Times*n)
 	var before, after time.Duration
 	for range tries {
-		if after = timed(func() { work(long) }); after <= free {
+		if after = timed(func() { work(long) }, 0); after <= free {
 			return
 		}
-		runs := time.Duration(0)
-		all := timed(func() {
-			for began := time.Now(); runs == 0 || time.Since(began) < repeats; runs++ {
-				work(short)
-			}
-		})
-		before = (all + tick) / runs
+		before = timed(func() { work(short) }, repeats)
 		if after <= most*before {
 			return
 		}
 	}
 	t.Errorf("%s takes %v for %d bytes and %v for %d, which begin with %.32x", what, before, len(short), after, len(long), long)
+}
+
+// timed returns the time that f takes, which is called until all its calls have taken least. Where that is more than nothing, the time is the
+// longest that the ticks of the system allow.
+func timed(f func(), least time.Duration) time.Duration {
+	runtime.LockOSThread() // of whose time now may be
+	defer runtime.UnlockOSThread()
+	runs, all := time.Duration(0), time.Duration(0)
+	for began := now(); runs == 0 || all < least; runs++ {
+		f()
+		all = now() - began
+	}
+	if least > 0 {
+		all += tick
+	}
+	return all / runs
 }
 
 // Repeat returns a function for Check: what is before, a piece as often as n bytes have room for it, and what is after.

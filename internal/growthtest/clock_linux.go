@@ -1,21 +1,12 @@
 package growthtest
 
 import (
-	"runtime"
 	"syscall"
 	"time"
 )
 
-// timed returns the processor time that the calling thread takes for f.
-func timed(f func()) time.Duration {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	before := threadTime()
-	f()
-	return threadTime() - before
-}
-
-func threadTime() time.Duration {
+// now is the processor time that the calling thread has taken so far.
+func now() time.Duration {
 	const thread = 1 // RUSAGE_THREAD of getrusage(2)
 	var used syscall.Rusage
 	if err := syscall.Getrusage(thread, &used); err != nil {
