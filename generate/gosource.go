@@ -88,27 +88,16 @@ func (s *goSource) declared() {
 
 func (s *goSource) file(syntax *ast.File, codec bool) error {
 	errs := []error{directive.Check(s.pkg.Fset, syntax)}
-	for _, d := range syntax.Decls {
-		g, ok := d.(*ast.GenDecl)
-		if !ok || g.Tok != token.TYPE {
-			continue
-		}
-		for _, spec := range g.Specs {
-			t := spec.(*ast.TypeSpec)
-			doc := t.Doc
-			if doc == nil {
-				doc = g.Doc
-			}
-			name, marked := directive.Find(doc, directive.Service)
-			i, isInterface := t.Type.(*ast.InterfaceType)
-			switch {
-			case marked && !isInterface:
-				errs = append(errs, s.errorf(t.Pos(), "%s is no interface: %s marks interfaces", t.Name.Name, directive.Service))
-			case marked:
-				errs = append(errs, s.service(t, i, doc, name))
-			case codec:
-				errs = append(errs, s.record(t))
-			}
+	for t, doc := range directive.Types(syntax) {
+		name, marked := directive.Find(doc, directive.Service)
+		i, isInterface := t.Type.(*ast.InterfaceType)
+		switch {
+		case marked && !isInterface:
+			errs = append(errs, s.errorf(t.Pos(), "%s is no interface: %s marks interfaces", t.Name.Name, directive.Service))
+		case marked:
+			errs = append(errs, s.service(t, i, doc, name))
+		case codec:
+			errs = append(errs, s.record(t))
 		}
 	}
 	return errors.Join(errs...)

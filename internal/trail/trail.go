@@ -10,7 +10,7 @@ import (
 const shown = 4
 
 // In returns err, which must not be nil, as an error of the part of a message that is called name. An error that In has returned belongs to
-// the caller, who must not use it again.
+// the caller, which must not use it again.
 //
 //go:noinline
 func In(name string, err error) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -56,4 +57,26 @@ func Misspelled(files *token.FileSet, doc *ast.CommentGroup) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Types returns the types that a file declares in its package, with the comments above them, which may be nil.
+func Types(syntax *ast.File) iter.Seq2[*ast.TypeSpec, *ast.CommentGroup] {
+	return func(yield func(*ast.TypeSpec, *ast.CommentGroup) bool) {
+		for _, d := range syntax.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.TYPE {
+				continue
+			}
+			for _, spec := range g.Specs {
+				t := spec.(*ast.TypeSpec)
+				doc := t.Doc
+				if doc == nil {
+					doc = g.Doc
+				}
+				if !yield(t, doc) {
+					return
+				}
+			}
+		}
+	}
 }

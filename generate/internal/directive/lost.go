@@ -19,24 +19,13 @@ func Check(files *token.FileSet, syntax *ast.File) error {
 			}
 		}
 	}
-	for _, d := range syntax.Decls {
-		g, ok := d.(*ast.GenDecl)
-		if !ok || g.Tok != token.TYPE {
-			continue
-		}
-		for _, spec := range g.Specs {
-			t := spec.(*ast.TypeSpec)
-			doc := t.Doc
-			if doc == nil {
-				doc = g.Doc
-			}
-			note(doc, Service)
-			if i, ok := t.Type.(*ast.InterfaceType); ok {
-				errs = append(errs, Misspelled(files, doc))
-				for _, m := range i.Methods.List {
-					note(m.Doc, Idempotent, Reuse)
-					errs = append(errs, Misspelled(files, m.Doc))
-				}
+	for t, doc := range Types(syntax) {
+		note(doc, Service)
+		if i, ok := t.Type.(*ast.InterfaceType); ok {
+			errs = append(errs, Misspelled(files, doc))
+			for _, m := range i.Methods.List {
+				note(m.Doc, Idempotent, Reuse)
+				errs = append(errs, Misspelled(files, m.Doc))
 			}
 		}
 	}
