@@ -12,7 +12,7 @@ import (
 func (p *printer) gets(r *record) {
 	all := parts(r.fields, (*field).swift)
 	swift := slices.DeleteFunc(slices.Clone(r.fields), func(f *field) bool { return !f.swift() })
-	if len(r.fields) > len(swift) {
+	if slices.ContainsFunc(r.fields, func(f *field) bool { return !f.swift() && f.form.kind != formMap }) { // a map is not read
 		p.line("b := r.Body[:end:end]")
 	}
 	if len(swift) == 0 {
