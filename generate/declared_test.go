@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,5 +50,29 @@ func TestDeclaredTwice(t *testing.T) {
 	}
 	if _, err := run(t, dir, "b.proto"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPredeclared has packages that declare names of the language. The error names those that the output uses.
+func TestPredeclared(t *testing.T) {
+	const item = "package shop\n\ntype Item struct {\n\tName string `weft:\"1\"`\n\tCount int64 `weft:\"2\"`\n}\n"
+	const words = "package shop\n\nfunc copy(dst []byte, src string) {}\n\nfunc clear(any) {}\n\ntype T struct{ len int }\n\nfunc (T) append() {}\n"
+	const want = "b.go:3:6 declares copy, which the code for a.%s needs as the language has it: rename it"
+	for _, c := range []struct {
+		files map[string]string
+		args  string
+		want  string // "": there is no error
+	}{
+		{map[string]string{"a.go": item, "b.go": words}, "-codec .", fmt.Sprintf(want, "go")},
+		{map[string]string{"a.go": item, "b.go": "package shop\n\nconst nil, clear = 1, 2\n"}, "-codec .", "b.go:3:7 declares nil, which"},
+		{map[string]string{"a.proto": "syntax = \"proto3\";\nmessage Item { string name = 1; }\n", "b.go": words}, "-codec -package shop a.proto", fmt.Sprintf(want, "proto")},
+		{map[string]string{"a.go": greeter, "b.go": "package shop\n\nvar nil, min = 1, 2\n"}, ".", "b.go:3:5 declares nil, which"},
+		{map[string]string{"a.go": greeter, "b.go": words}, ".", ""},
+		{map[string]string{"a.go": item, "b.go": strings.Replace(words, "package", "//go:build ignore\n\npackage", 1), "c/c.go": strings.Replace(words, "shop", "c", 1)}, "-codec .", ""},
+	} {
+		_, err := run(t, module(t, c.files), strings.Fields(c.args)...)
+		if (err != nil) != (c.want != "") || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "\n") > 0) {
+			t.Errorf("%s: %v, want %s", c.files["b.go"], err, c.want)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package declared finds names that two files of a Go package declare.
+// Package declared finds names that two files of a Go package declare, and names of the language that a package declares anew.
 package declared
 
 import (
@@ -9,8 +9,11 @@ import (
 	"go/build"
 	"go/parser"
 	"go/token"
+	"go/types"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/weftrpc/weft/generate/internal/origin"
@@ -20,7 +23,8 @@ import (
 type Names map[string]map[string]string
 
 // Add notes the names of an output and returns an error for those that another one in its folder declares, or, of a source that is no Go, a file
-// that was not generated. The latter are found by the check of the types where the source is Go. Places says of names where they are in the source.
+// that was not generated. The latter are found by the check of the types where the source is Go. Another error is for names that the output uses
+// as those of the language, and that such a file declares: the output would mean something else. Places says of names where they are in the source.
 func (n Names) Add(output string, content []byte, places map[string]string) error {
 	folder, err := filepath.Abs(filepath.Dir(output))
 	if err != nil {
@@ -32,14 +36,19 @@ func (n Names) Add(output string, content []byte, places map[string]string) erro
 		return err
 	}
 	source := filepath.Join(filepath.Dir(output), origin.Of(content))
-	others := make(map[string]string)
-	if filepath.Ext(source) != ".go" {
-		others = byHand(output, syntax.Name.Name)
+	var errs []error
+	others := byHand(output, syntax.Name.Name)
+	for _, name := range predeclared(syntax) {
+		if place := others[name]; place != "" {
+			errs = append(errs, fmt.Errorf("%s declares %s, which the code for %s needs as the language has it: rename it", place, name, filepath.Base(source)))
+		}
+	}
+	if filepath.Ext(source) == ".go" {
+		others = nil
 	}
 	if n[folder] == nil {
 		n[folder] = make(map[string]string)
 	}
-	var errs []error
 	for _, id := range declarations(syntax) {
 		place := cmp.Or(places[id.Name], source)
 		if other := cmp.Or(n[folder][id.Name], others[id.Name]); other != "" {
@@ -73,6 +82,29 @@ func byHand(output, pkg string) map[string]string {
 		}
 	}
 	return found
+}
+
+// predeclared are the names of the language that a file uses, such as copy, sorted.
+func predeclared(syntax *ast.File) []string {
+	used := make(map[string]bool)
+	var visit func(ast.Node) bool
+	visit = func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			ast.Inspect(n.X, visit)
+			return false
+		case *ast.Field: // without its names
+			ast.Inspect(n.Type, visit)
+			return false
+		case *ast.Ident:
+			if types.Universe.Lookup(n.Name) != nil {
+				used[n.Name] = true
+			}
+		}
+		return true
+	}
+	ast.Inspect(syntax, visit)
+	return slices.Sorted(maps.Keys(used))
 }
 
 // declarations are the names that a file declares in its package.
