@@ -41,7 +41,7 @@ func (m *%s) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		return -1
 	}`, r.name)
 	for _, o := range r.others {
-		p.line("m.%s = *new(%s)", o.name, o.typ)
+		p.line("generated.Zero(&m.%s)", o)
 	}
 	p.gets(r)
 }
@@ -65,7 +65,7 @@ func (r *record) describe() string {
 		parts = append(parts, fmt.Sprintf("%d %s %s", f.number, f.name, f.form.describe()))
 	}
 	for _, o := range r.others {
-		others = append(others, "- "+o.name)
+		others = append(others, "- "+o)
 	}
 	slices.Sort(others)
 	return r.name + "{" + strings.Join(append(parts, others...), "; ") + "}"

@@ -232,11 +232,11 @@ func (s *goSource) record(t *ast.TypeSpec) error {
 		v, tag := st.Field(i), reflect.StructTag(st.Tag(i)).Get("weft")
 		if !v.Exported() || tag == "-" {
 			if v.Name() != "_" {
-				r.others = append(r.others, other{v.Name(), s.typeString(v.Type())})
+				r.others = append(r.others, v.Name())
 			}
 			continue
 		}
-		f := &field{name: v.Name(), pos: s.pkg.Fset.Position(v.Pos()).String(), left: source.NoCode(v.Type(), s.pkg.Types)}
+		f := &field{name: v.Name(), pos: s.pkg.Fset.Position(v.Pos()).String(), left: source.NoCode(v.Type(), s.pkg.Types, names.IsVariable)}
 		number, options, err := wiretag.Parse(tag)
 		if err == nil {
 			f.number = number
@@ -288,7 +288,7 @@ func (s *goSource) form(t types.Type, options string) (*form, error) {
 			if err != nil {
 				return nil, err
 			}
-			if elem.kind >= formPointer && (elem.kind != formPointer || elem.elem.kind != formStruct) {
+			if elem.kind >= formPointer && !source.PointsToStruct(of) {
 				return nil, fmt.Errorf("a %s has no form in Protocol Buffers within a list: put it in a struct", elem.typ)
 			}
 			f.kind, f.elem, known = kinds[0], elem, true

@@ -2,9 +2,15 @@ package generate
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weftrpc/weft/generate/internal/names"
 )
 
 // kinds are the types of fields, with their tags behind the number, each of which TestKinds has in structs of their own.
@@ -211,6 +217,35 @@ func TestKinds(t *testing.T) {
 	if log, err := command(t, dir, "-codec"); err != nil || log != "" {
 		t.Fatalf("%v\n%s", err, log)
 	}
+	syntax, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, "kinds_weft.go"), nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(syntax, func(n ast.Node) bool {
+		var declared []*ast.Ident
+		switch n := n.(type) {
+		case *ast.Field:
+			declared = n.Names
+		case *ast.AssignStmt:
+			for _, x := range n.Lhs {
+				if id, ok := x.(*ast.Ident); ok && n.Tok == token.DEFINE {
+					declared = append(declared, id)
+				}
+			}
+		case *ast.RangeStmt:
+			for _, x := range []ast.Expr{n.Key, n.Value} {
+				if id, ok := x.(*ast.Ident); ok {
+					declared = append(declared, id)
+				}
+			}
+		}
+		for _, id := range declared {
+			if id.Name != "_" && !names.IsVariable(id.Name) {
+				t.Errorf("names.IsVariable does not know the variable %s", id.Name)
+			}
+		}
+		return true
+	})
 	test := exec.CommandContext(t.Context(), "go", "test", ".")
 	if out, err := test.CombinedOutput(); err != nil {
 		t.Errorf("go test: %v\n%s", err, out)

@@ -110,3 +110,66 @@ func TestAllErrors(t *testing.T) {
 		t.Errorf("%s were written", got)
 	}
 }
+
+// TestOddTypes has types that are called as variables of the code are, types of pointers, and lists of pointers, which there is no code for, and a package called as
+// a variable is. What there is code for is built.
+func TestOddTypes(t *testing.T) {
+	dir := module(t, map[string]string{
+		"own/own.go":     "package own\n\ntype Name string\n",
+		"first/first.go": "package first\n\ntype Pair [2]string\n",
+		"odd.go": strings.ReplaceAll(`package shop
+
+import (
+	"math/big"
+	"time"
+
+	"example.com/shop/first"
+	"example.com/shop/own"
+)
+
+type (
+	s string
+	n uint64
+	r struct{ A int 'weft:"1"' }
+	v = []int64
+	Seal [4]byte
+	SealPointer *Seal
+	CodePointer *[2]byte
+	IntPointer *int32
+	Text struct { A s 'weft:"1"' }
+	List struct { A []*n 'weft:"-"'; B []n 'weft:"1"' }
+	Message struct { A *r 'weft:"1"' }
+	Alias struct { A v 'weft:"1"' }
+	Holder struct { A Text 'weft:"1"' }
+	Sealed struct { A SealPointer 'weft:"1"' }
+	Coded struct { A CodePointer 'weft:"1"' }
+	Sums struct { A []*big.Int 'weft:"1"' }
+	Times struct { A [2]*time.Time 'weft:"1"' }
+	Good struct { A own.Name 'weft:"1"'; B first.Pair 'weft:"2"'; C IntPointer 'weft:"3"'; M map[s]n 'weft:"4"'; S map[string]Sums 'weft:"5"'; r r; i []s; D n 'weft:"-"'; E func(s) v 'weft:"-"' }
+)
+
+func (s *Seal) MarshalWeft(dst []byte) ([]byte, error) { return append(dst, s[:]...), nil }
+func (s *Seal) UnmarshalWeft(b []byte) error           { copy(s[:], b); return nil }
+`, "'", "`"),
+	})
+	log, err := command(t, dir, "-codec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"Text: its field A holds s, a type with the name of a variable of the code", "List: its field B holds n, a type with", "Message: its field A holds r, a type with",
+		"Alias: its field A holds v, a type with", "Holder: its field A holds Text, for which there is no code", "Sealed: its field A holds SealPointer, a type of pointers",
+		"Coded: its field A holds CodePointer, a type of pointers", "Sums: its field A holds a list of *math/big.Int, pointers to what is no message",
+		"Times: its field A holds a list of *time.Time, pointers to what is no message",
+	} {
+		if !strings.Contains(log, "no code for "+want) {
+			t.Errorf("the log has no %q:\n%s", want, log)
+		}
+	}
+	if n := strings.Count(log, "\n"); n != 9 {
+		t.Errorf("%d lines:\n%s", n, log)
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", "vet", ".").CombinedOutput(); err != nil {
+		t.Errorf("go vet: %v\n%s", err, out)
+	}
+}

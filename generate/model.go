@@ -83,7 +83,7 @@ type enumValue struct {
 type record struct {
 	name, doc string
 	fields    []*field // as declared, by number in its code
-	others    []other  // fields that do not travel
+	others    []string // fields that do not travel
 }
 
 // field is one field of a record.
@@ -95,9 +95,6 @@ type field struct {
 	pos       string // in the Go source
 	left      string // what it holds that keeps code from being generated; "": nothing
 }
-
-// other is a field that does not travel.
-type other struct{ name, typ string }
 
 // formKind says how a value is encoded.
 type formKind int

@@ -68,6 +68,9 @@ func Empty[M ~map[K]V, K comparable, V any](m M) M {
 	return m
 }
 
+// Zero empties a field that does not travel.
+func Zero[T any](p *T) { *p = *new(T) }
+
 // Own returns a copy of a text that begins at from in Body, for a message that does not use memory again.
 //
 //go:noinline

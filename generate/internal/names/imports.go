@@ -58,10 +58,14 @@ func known(name string) (pkgPath string, ok bool) {
 	return "", false
 }
 
+// IsVariable reports whether the code of messages has variables with a name.
+func IsVariable(name string) bool {
+	return slices.Contains([]string{"at", "b", "body", "depth", "e", "end", "first", "from", "i", "j", "k", "m", "n", "next", "ok", "own", "p", "r", "s", "start", "to", "v", "x"}, name)
+}
+
 // isLocal reports whether generated code has variables with a name.
 func isLocal(name string) bool {
-	return slices.Contains([]string{"args", "b", "body", "both", "c", "caller", "ctx", "depth", "e", "end", "err", "from", "i", "in", "j", "k", "m", "n", "ok", "opts", "out",
-		"p", "r", "req", "res", "s", "start", "to", "v", "x"}, name)
+	return IsVariable(name) || slices.Contains([]string{"args", "both", "c", "caller", "ctx", "err", "in", "opts", "out", "req", "res"}, name)
 }
 
 // Use returns the name by which the file calls a package, whose own name is given. A package that generated code does not

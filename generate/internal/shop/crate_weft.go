@@ -55,7 +55,7 @@ func (m *Crate) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	m.Room = *new([1000]int64)
+	generated.Zero(&m.Room)
 	b := r.Body[:end:end]
 	if !(len(b)-i > 1 && b[i] == 0x0a) {
 		m.Next = nil

@@ -252,7 +252,7 @@ func (m *Item) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	m.note = *new(string)
+	generated.Zero(&m.note)
 	b := r.Body[:end:end]
 	s := r.Alias[:end]
 	own := !r.Reuse

@@ -531,8 +531,8 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	m.Skip = *new(any)
-	m.secret = *new(func())
+	generated.Zero(&m.Skip)
+	generated.Zero(&m.secret)
 	b := r.Body[:end:end]
 	s := r.Alias[:end]
 	own := !r.Reuse
