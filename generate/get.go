@@ -273,6 +273,9 @@ func (f *form) read(at string) string {
 	case formZigzag:
 		return fmt.Sprintf("generated.Zigzag[%s](b, %s)", f.typ, at)
 	case formFixed, formFloat:
+		if f.native {
+			return fmt.Sprintf("%s(b, %s)", f.reader(), at)
+		}
 		return fmt.Sprintf("generated.Fixed%d(b, %s)", f.bits, at)
 	case formText:
 		return fmt.Sprintf("r.Text(b, %s)", at)
@@ -293,6 +296,8 @@ func (f *form) reader() string {
 		return fmt.Sprintf("generated.Int[%s]", f.typ)
 	case f.kind == formZigzag:
 		return fmt.Sprintf("generated.Zigzag[%s]", f.typ)
+	case f.native:
+		return fmt.Sprintf("generated.FixedInt[%s]", f.typ)
 	case f.typ == "bool":
 		return "generated.Bool"
 	case f.kind == formFixed && f.typ == fmt.Sprint("uint", f.bits):
@@ -324,7 +329,7 @@ func (f *form) convert(v string) string {
 			return v
 		}
 	case formFixed:
-		if f.typ == fmt.Sprint("uint", f.bits) {
+		if f.native || f.typ == fmt.Sprint("uint", f.bits) {
 			return v
 		}
 	}

@@ -341,7 +341,7 @@ func (f *form) basic(u *types.Basic, options string) (known bool, err error) {
 	case info&types.IsFloat != 0:
 		f.kind = formFloat
 	case options == "fixed" && f.bits >= 32:
-		f.kind, f.unsigned = formFixed, info&types.IsUnsigned != 0
+		f.kind, f.unsigned, f.native = formFixed, info&types.IsUnsigned != 0, u.Kind() == types.Int || u.Kind() == types.Uint
 		return true, nil
 	case info&types.IsUnsigned != 0:
 		f.kind, f.unsigned = formUint, true

@@ -125,6 +125,7 @@ type form struct {
 	kind     formKind
 	bits     int
 	unsigned bool
+	native   bool   // a fixed int or uint, which may not fit
 	typ      string // in Go
 	name     string // of a struct, without its package
 	tag      string // what the tag says behind the number

@@ -250,6 +250,15 @@ func Fixed64(b []byte, i int) (v uint64, next int) {
 	return binary.LittleEndian.Uint64(b[i:]), i + 8
 }
 
+// FixedInt is Fixed64 for an int or a uint, which has eight bytes on each machine; next is -1 also when it does not fit.
+func FixedInt[T Integer](b []byte, i int) (v T, next int) {
+	x, next := Fixed64(b, i)
+	if v = T(x); uint64(v) != x {
+		return 0, -1
+	}
+	return v, next
+}
+
 // Bool reads a bool at b[i]; next is -1 when there is none.
 func Bool(b []byte, i int) (v bool, next int) {
 	x, next := Varint(b, i)

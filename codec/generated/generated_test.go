@@ -97,6 +97,15 @@ func TestNumbers(t *testing.T) {
 		if got, next := generated.Int[uint8](body, 0); (next > 0) != (v < 256) || next > 0 && uint64(got) != v {
 			t.Fatalf("%x: %d, %d", body, got, next)
 		}
+		if got, next := generated.FixedInt[int32](binary.LittleEndian.AppendUint64([]byte("x"), v), 1); (next == 9) != (int64(v) == int64(int32(v))) || next == 9 && int64(got) != int64(v) {
+			t.Fatalf("%d: %d, %d", int64(v), got, next)
+		}
+		if got, next := generated.FixedInt[uint32](binary.LittleEndian.AppendUint64(nil, v), 0); (next == 8) != (v < 1<<32) || next == 8 && uint64(got) != v {
+			t.Fatalf("%d: %d, %d", v, got, next)
+		}
+	}
+	if _, next := generated.FixedInt[int](make([]byte, 7), 0); next != -1 {
+		t.Error("there is an int of seven bytes")
 	}
 	for _, body := range []string{"", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"} {
 		if _, next := generated.Varint([]byte(body), 0); next != -1 {

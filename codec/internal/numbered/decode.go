@@ -511,20 +511,20 @@ func (d *decoder) set(n *node, r memory.Ref, v uint64, i, next int) int {
 		}
 		v = uint64(protowire.DecodeZigZag(v))
 	}
-	unused := 64 - n.bits
+	unused := 64 - 8*n.size
 	switch s := int64(v); {
-	case n.op == opFixed || n.wraps:
+	case n.op == opFixed && n.bits == 8*int(n.size) || n.wraps:
 	case n.unsigned && v<<unused>>unused != v:
 		return d.fail("at byte %d: %d does not fit a %s", i, v, n.typ)
 	case !n.unsigned && s<<unused>>unused != s:
 		return d.fail("at byte %d: %d does not fit a %s", i, s, n.typ)
 	}
-	switch n.bits {
-	case 8:
+	switch n.size {
+	case 1:
 		r.Set8(uint8(v))
-	case 16:
+	case 2:
 		r.Set16(uint16(v))
-	case 32:
+	case 4:
 		r.Set32(uint32(v))
 	default:
 		r.Set64(v)

@@ -217,23 +217,23 @@ func (n *node) number(r memory.Ref) uint64 {
 		return math.Float64bits(r.Float64())
 	}
 	if n.unsigned {
-		switch n.bits {
-		case 8:
+		switch n.size {
+		case 1:
 			return uint64(r.Uint8())
-		case 16:
+		case 2:
 			return uint64(r.Uint16())
-		case 32:
+		case 4:
 			return uint64(r.Uint32())
 		}
 		return r.Uint64()
 	}
 	var v int64
-	switch n.bits {
-	case 8:
+	switch n.size {
+	case 1:
 		v = int64(r.Int8())
-	case 16:
+	case 2:
 		v = int64(r.Int16())
-	case 32:
+	case 4:
 		v = int64(r.Int32())
 	default:
 		v = r.Int64()

@@ -88,7 +88,7 @@ func (n *node) value(known map[*node]*Message) Value {
 	wide := n.bits == 64
 	switch n.typ.Kind() {
 	case reflect.Int, reflect.Uint, reflect.Uintptr:
-		wide = wide || n.op != opFixed // as on machines with 64 bits: the encoding is the same
+		wide = true // as on machines with 64 bits: the encoding is the same
 	}
 	pick := func(narrow, other protoreflect.Kind) Value {
 		if wide {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -254,6 +255,38 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 		if err := Decode([]byte(body), v); err == nil {
 			t.Errorf("%x: %+v", body, v)
 		}
+	}
+}
+
+// TestFixedInts has numbers whose size depends on the machine: with "fixed" they have eight bytes on each, and one that does not fit is an error.
+func TestFixedInts(t *testing.T) {
+	type word int
+	type ints struct {
+		A int    `weft:"1,fixed"`
+		B uint   `weft:"2,fixed"`
+		C []word `weft:"3,fixed"`
+		D *uint  `weft:"4,fixed"`
+	}
+	d := uint(math.MaxUint32)
+	v := &ints{-2, 3, []word{4, -5}, &d}
+	const want = "\x09\xfe\xff\xff\xff\xff\xff\xff\xff" + "\x11\x03\x00\x00\x00\x00\x00\x00\x00" +
+		"\x1a\x10\x04\x00\x00\x00\x00\x00\x00\x00\xfb\xff\xff\xff\xff\xff\xff\xff" + "\x21\xff\xff\xff\xff\x00\x00\x00\x00"
+	body, err := Append(nil, v)
+	if err != nil || string(body) != want {
+		t.Errorf("%x, %v, want %x", body, err, want)
+	}
+	got := new(ints)
+	if err := Decode([]byte(want), got); err != nil || !reflect.DeepEqual(got, v) {
+		t.Errorf("%+v, %v, want %+v", got, err, v)
+	}
+	for _, body := range []string{"\x09\x00\x00\x00\x80\x00\x00\x00\x00", "\x11\x00\x00\x00\x00\x01\x00\x00\x00", "\x1a\x08\xff\xff\xff\x7f\xff\xff\xff\xff"} {
+		err := Decode([]byte(body), new(ints))
+		if small := strconv.IntSize == 32; (err != nil) != small || small && !strings.Contains(err.Error(), "does not fit a") {
+			t.Errorf("%x: %v", body, err)
+		}
+	}
+	if err := Decode([]byte("\x09\x01\x02\x03\x04"), new(ints)); err == nil {
+		t.Error("an int of four bytes is taken")
 	}
 }
 

@@ -44,7 +44,7 @@ const (
 type node struct {
 	op       op
 	typ      reflect.Type
-	bits     int // of a number
+	bits     int // of a number; a fixed int has 64 on each machine, whatever its size
 	unsigned bool
 	size     uintptr
 	elem     *node
@@ -271,12 +271,12 @@ func (c *compiler) single(t reflect.Type, options string) (*node, error) {
 		case options == "zigzag":
 			n.op, known = opZigzag, true
 		case options == "fixed" && n.bits >= 32:
-			n.op, known = opFixed, true
+			n.op, n.bits, known = opFixed, n.declaredBits(), true
 		}
 	case kind >= reflect.Uint && kind <= reflect.Uint64:
 		n.op, n.bits, n.unsigned = opUint, t.Bits(), true
 		if options == "fixed" && n.bits >= 32 {
-			n.op, known = opFixed, true
+			n.op, n.bits, known = opFixed, n.declaredBits(), true
 		}
 	case kind == reflect.Float32, kind == reflect.Float64:
 		n.op, n.bits = opFloat, t.Bits()

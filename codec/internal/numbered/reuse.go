@@ -73,12 +73,12 @@ func (n *node) empty(r memory.Ref) {
 			r.SetFloat64(0)
 		}
 	default:
-		switch n.bits {
-		case 8:
+		switch n.size {
+		case 1:
 			r.Set8(0)
-		case 16:
+		case 2:
 			r.Set16(0)
-		case 32:
+		case 4:
 			r.Set32(0)
 		default:
 			r.Set64(0)

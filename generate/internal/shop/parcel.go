@@ -61,4 +61,7 @@ type Stamp struct {
 	Raw     [2][]byte     `weft:"2"`
 	Letters [2][3]byte    `weft:"3"`
 	None    [0]int32      `weft:"4"`
+	Serial  int           `weft:"5,fixed"`
+	Serials []uint        `weft:"6,fixed"`
+	Spare   *int          `weft:"7,fixed"`
 }

@@ -2,6 +2,7 @@ package shop
 
 import (
 	"bytes"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"net/netip"
@@ -22,7 +23,7 @@ func parcel() *Parcel {
 		Price: 5, Last: &last, Prices: []Cents{0, 1, 1 << 40}, From: netip.MustParseAddr("10.0.0.1"), Via: []netip.Addr{{}, netip.MustParseAddr("fe80::1%eth0")},
 		Weight: *big.NewInt(-5), Limit: new(big.Int).Lsh(big.NewInt(1), 200), Any: map[string]any{"k": []any{1.5, nil}}, Anys: []any{nil, "x"}, Code: [4]byte{1, 2},
 		Codes: [][2]byte{{}, {3}}, Maybe: &[2]byte{4}, Size: [3]int32{-1, 0, 1 << 30}, Scale: [2]float64{0, -1}, Names: [2]string{"", "name"}, Items: [2]Item{{}, {Name: "i", Sub: &Item{Count: 1}}},
-		Sub: [1]*Item{{Count: 7}}, Pair: [2]any{true, nil}, Stamp: Stamp{Hops: [2]netip.Addr{netip.MustParseAddr("::1")}, Raw: [2][]byte{nil, []byte("raw")}, Letters: [2][3]byte{{1}, {2}}}, Flags: [2]bool{false, true},
+		Sub: [1]*Item{{Count: 7}}, Pair: [2]any{true, nil}, Stamp: Stamp{Hops: [2]netip.Addr{netip.MustParseAddr("::1")}, Raw: [2][]byte{nil, []byte("raw")}, Letters: [2][3]byte{{1}, {2}}, Serial: -2, Serials: []uint{1, math.MaxUint32}, Spare: new(int)}, Flags: [2]bool{false, true},
 	}
 }
 

@@ -455,7 +455,7 @@ var _ generated.Message = (*Stamp)(nil)
 
 // FieldsWeft describes the fields that AppendWeft and DecodeWeft are for.
 func (*Stamp) FieldsWeft() string {
-	return "Stamp{1 Hops [2]own Binary; 2 Raw [2]bytes; 3 Letters [2][3]bytes; 4 None [0]int32}"
+	return "Stamp{1 Hops [2]own Binary; 2 Raw [2]bytes; 3 Letters [2][3]bytes; 4 None [0]int32; 5 Serial fixed64; 6 Serials []fixed64; 7 Spare *fixed64}"
 }
 
 // AppendWeft appends the encoding of the message, for codec/protobuf.
@@ -463,34 +463,83 @@ func (m *Stamp) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	for k := range m.Hops {
-		b = append(b, 0x0a, 0)
-		body, ok := len(b), false
-		if b, ok = generated.AppendBinary(b, &m.Hops[k]); !ok {
-			return b, false
+	p, i := generated.Room(b, 25), len(b)
+	for k := 0; ; k++ {
+		switch k {
+		case 0:
+			b = p[:i]
+			for k := range m.Hops {
+				b = append(b, 0x0a, 0)
+				body, ok := len(b), false
+				if b, ok = generated.AppendBinary(b, &m.Hops[k]); !ok {
+					return b, false
+				}
+				b = generated.SetLength(b, body)
+			}
+			for _, v := range m.Raw {
+				if n := len(v); n < 128 {
+					b = append(b, 0x12, byte(n))
+				} else {
+					b = generated.AppendVarint(b, 0x12, 1, uint64(n))
+				}
+				b = append(b, v...)
+			}
+			for k := range m.Letters {
+				b = append(binary.AppendUvarint(append(b, 0x1a), 3), (m.Letters[k])[:]...)
+			}
+			if len(m.None) > 0 {
+				b = append(b, 0x22, 0)
+				body := len(b)
+				for _, v := range m.None {
+					b = binary.AppendUvarint(b, uint64(v))
+				}
+				b = generated.SetLength(b, body)
+			}
+			p, i = b[:cap(b)], len(b)
+			fallthrough
+		case 1:
+			if v := m.Serial; v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x29)
+					binary.LittleEndian.PutUint64(p[i+1:], uint64(v))
+					i += 9
+				} else {
+					k = 1
+					break
+				}
+			}
+			fallthrough
+		case 2:
+			b = p[:i]
+			if len(m.Serials) > 0 {
+				b = append(b, 0x32, 0)
+				body := len(b)
+				for _, v := range m.Serials {
+					b = binary.LittleEndian.AppendUint64(b, uint64(v))
+				}
+				b = generated.SetLength(b, body)
+			}
+			if v := m.Spare; v != nil {
+				b = append(b, 0x39)
+				b = binary.LittleEndian.AppendUint64(b, uint64(*v))
+			}
+			p, i = b[:cap(b)], len(b)
+			fallthrough
+		default:
+			return p[:i], true
 		}
-		b = generated.SetLength(b, body)
+		b = m.putWeft(p[:i], k)
+		p, i = b[:cap(b)], len(b)
 	}
-	for _, v := range m.Raw {
-		if n := len(v); n < 128 {
-			b = append(b, 0x12, byte(n))
-		} else {
-			b = generated.AppendVarint(b, 0x12, 1, uint64(n))
-		}
-		b = append(b, v...)
+}
+
+// putWeft appends a number or a text that is not zero, for AppendWeft.
+func (m *Stamp) putWeft(b []byte, k int) []byte {
+	switch k {
+	case 1:
+		return binary.LittleEndian.AppendUint64(append(b, 0x29), uint64(m.Serial))
 	}
-	for k := range m.Letters {
-		b = append(binary.AppendUvarint(append(b, 0x1a), 3), (m.Letters[k])[:]...)
-	}
-	if len(m.None) > 0 {
-		b = append(b, 0x22, 0)
-		body := len(b)
-		for _, v := range m.None {
-			b = binary.AppendUvarint(b, uint64(v))
-		}
-		b = generated.SetLength(b, body)
-	}
-	return b, true
+	return b
 }
 
 // DecodeWeft reads the message, for codec/protobuf.
@@ -567,6 +616,28 @@ func (m *Stamp) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		} else {
 			m.None = *new([0]int32)
 		}
+	}
+	m.Serial = 0
+	if len(b)-i > 1 && b[i] == 0x29 {
+		if v, j := generated.FixedInt[int](b, i+1); j >= 0 {
+			m.Serial, i = v, j
+		}
+	}
+	m.Serials = m.Serials[:0]
+	if len(b)-i > 1 && b[i] == 0x32 {
+		if v, j := generated.Packed(m.Serials, b, i+1, 8, generated.FixedInt[uint]); j >= 0 {
+			m.Serials, i = v, j
+		}
+	}
+	if !(len(b)-i > 1 && b[i] == 0x39) {
+		m.Spare = nil
+	} else if v, j := generated.FixedInt[int](b, i+1); j >= 0 {
+		if m.Spare == nil {
+			m.Spare = new(int)
+		}
+		*m.Spare, i = v, j
+	} else {
+		m.Spare = nil
 	}
 	return i
 }
