@@ -242,7 +242,7 @@ Flags:
 Topics:{{range .Commands}}{{if .IsAdditionalHelpTopicCommand}}
   {{rpad .CommandPath .CommandPathPadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableSubCommands}}
 
-"{{.CommandPath}} [command] --help" explains a command.{{end}}{{if .HasParent}}
+"{{.CommandPath}} [command] --help" explains a command.{{end}}{{if .HasAvailableInheritedFlags}}
 
 "weft help" lists the flags that all commands have.{{end}}
 `
