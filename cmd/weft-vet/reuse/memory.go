@@ -38,6 +38,9 @@ func (c *carriers) lends(e ast.Expr) bool {
 	case *ast.CompositeLit:
 		for _, part := range e.Elts {
 			if pair, ok := part.(*ast.KeyValueExpr); ok {
+				if c.lends(pair.Key) { // of a map: fields and indexes are never of the message
+					return true
+				}
 				part = pair.Value
 			}
 			if c.lends(part) {

@@ -70,10 +70,13 @@ func register(s *server) {
 		data = []byte(req.Name)
 		name = req.Name + "!"
 		byName[strings.Clone(req.Name)] = req.N
-		byName[req.Name] = req.N    // want `req.Name is stored in byName`
-		byName[req.Name]++          // want `req.Name is stored in byName`
-		s.cache[req.Name] = nil     // want `req.Name is stored in s.cache`
-		s.total += byName[req.Name] // it is only looked for
+		byName[req.Name] = req.N             // want `req.Name is stored in byName`
+		byName[req.Name]++                   // want `req.Name is stored in byName`
+		s.cache[req.Name] = nil              // want `req.Name is stored in s.cache`
+		s.total += byName[req.Name]          // it is only looked for
+		byName = map[string]int{req.Name: 1} // want `is stored in byName`
+		byName = map[string]int{strings.Clone(req.Name): req.N}
+		s.cache["z"] = &request{Name: "z"}
 		counts := map[string]int{}
 		counts[req.Name]++
 		res.Name = req.Name // the reply is encoded before
