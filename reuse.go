@@ -23,8 +23,8 @@ import (
 // what comes for one in the next request would show in the other. To remove an element of a list with append leaves a copy of the
 // last element, with the pointers, lists and maps in it, behind the end of the list; slices.Delete clears it.
 //
-// Where an interceptor, a hook or a foreign wire may see the messages, where the method has a timeout, where the request has more than
-// 64 KiB, and after a panic, messages are fresh, and nothing is used again. With the race detector, messages that are used again are
+// On a server with Authenticate, interceptors or hooks, for a method with [MethodTimeout] or [MethodAuthenticate], for a request above 64 KiB,
+// while a tap is open, by a foreign wire and after a panic, messages are fresh. With the race detector, messages that are used again are
 // overwritten when the function has returned: a test finds what is kept, and so does cmd/weft-vet, a tool of go vet, in the source.
 func HandleReuse[Req, Res any](r Registrar, name string, fn func(context.Context, *Req, *Res) error, opts ...MethodOption) error {
 	return offer(r, &method{
@@ -86,8 +86,8 @@ func (e *endpoint) answerReuse(r *session.Request) error {
 // context needs to interrupt the only call of a client if its context can end. The zero value is ready. It is for one goroutine: two must not use it at the same time. The program may change a reply, but not store memory of its own in
 // it, nor leave two pointers, lists or maps in it that share memory, as [HandleReuse] says of requests.
 //
-// Where the reply is decoded into a fresh variable instead, as by Invoke, nothing else changes: when the call has options or an interceptor
-// or a hook may see it, when it goes by a foreign wire or by a caller that is no Client, and when it is made again on another connection.
+// Where the reply is decoded into a fresh variable instead, as by Invoke, nothing else changes: when the call has options, the client a
+// Compressor, a Credential, interceptors or hooks, or the caller is no Client, by a foreign wire, and when it is made again on another connection.
 type Reuse[Res any] struct {
 	reply Res
 	into  reuse.Memory

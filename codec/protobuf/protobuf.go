@@ -123,8 +123,9 @@ func New() codec.Codec {
 }
 
 // NewCompiled returns a codec named "protobuf" that encodes and decodes messages of
-// protoc-gen-go itself, without the code of google.golang.org/protobuf, in about half the
-// time. The wire and the values are the same; the package documentation names the
+// protoc-gen-go itself, without the code of google.golang.org/protobuf, in about a third of
+// the time to encode and three quarters to decode ("cd bench && go test ./codecs -run '^$' -bench Engine").
+// The wire and the values are the same; the package documentation names the
 // differences, and the messages that it leaves to that code.
 func NewCompiled() codec.Codec {
 	return &protobuf{types: &compiledTypes, plain: codec.Nesting{Max: maxContainers, Skip: unsent}, compiled: true}
