@@ -21,6 +21,7 @@ import (
 // compiled and runs.
 var compiledIn = map[string]string{
 	"docs/guide/admin.md":          "guide_admin_test.go",
+	"docs/guide/codecs.md":         "guide_codecs_test.go",
 	"docs/guide/tls.md":            "guide_tls_test.go",
 	"docs/guide/authentication.md": "../../plugin/jwt/guide_test.go",
 	"docs/guide/capacity.md":       "guide_capacity_test.go",
