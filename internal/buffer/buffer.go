@@ -80,6 +80,14 @@ func (b *Buffer) ReleaseSmall() {
 	}
 }
 
+// Trim returns a buffer with the bytes of b and room for little more: b, or a new one.
+func (b *Buffer) Trim() *Buffer {
+	if n := len(b.B); cap(b.B) > n+n/8 {
+		return b.moved(&Buffer{B: make([]byte, 0, n)}, nil)
+	}
+	return b
+}
+
 // Extend appends p to b and returns the buffer that has both: b, or one of twice
 // its capacity, so that long messages are copied about once while they grow.
 func (b *Buffer) Extend(p []byte) *Buffer {

@@ -100,3 +100,15 @@ func TestReleaseSmall(t *testing.T) {
 		}
 	}
 }
+
+// A buffer that is trimmed has its bytes, and room for little more.
+func TestTrim(t *testing.T) {
+	want := bytes.Repeat([]byte("weft"), Small)
+	for _, room := range []int{0, len(want) / 16, 3 * len(want)} {
+		b := &Buffer{B: make([]byte, 0, len(want)+room)}
+		b.B = append(b.B, want...)
+		if b = b.Trim(); !bytes.Equal(b.B, want) || cap(b.B) > len(want)*9/8 {
+			t.Errorf("with room for %d more: %d bytes of %d", room, len(b.B), cap(b.B))
+		}
+	}
+}

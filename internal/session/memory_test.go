@@ -423,7 +423,19 @@ func TestExpectedRepliesAreCounted(t *testing.T) {
 		t.Errorf("%d handlers run, want about %d", n, fit)
 	}
 	mustEcho(t, r.client, string(pattern(100_000)))
+	// That buffers which are used again have room for more, and the peer does not read for a moment, ends no connection.
+	for range fit {
+		(&buffer.Buffer{B: make([]byte, 0, 4*size)}).Release()
+	}
+	r.clientConn.In().Stall()
+	begun := int(running.Load())
 	close(release)
+	polltest.True(t, time.Minute, "the replies wait", func() bool {
+		r.server.w.Lock()
+		defer r.server.w.Unlock()
+		return r.server.w.Large.Size() > (begun-2)*size
+	})
+	r.clientConn.In().Resume()
 	within(t, time.Minute, "the calls", wg.Wait)
 	polltest.True(t, time.Minute, "nothing is counted", func() bool { return m.Held() == 0 })
 }

@@ -218,12 +218,21 @@ func (r *Request) unexpect() {
 	}
 }
 
-// prepared notes when a reply was ready that had to be encoded, compressed or copied
-// first: a method with megabytes to send holds its reader up as a slow one does. The length of its replies is known.
+// prepared notes when a reply was ready that had to be encoded, compressed or copied first: a method with megabytes to send holds its reader up as
+// a slow one does. The length of its replies is known. A buffer with more room than was expected is counted, or trimmed: many would end the session.
 func (r *Request) prepared(m *message) {
 	r.Ctx.Method.first.Learn()
 	if r.Sampled && m.buf != nil {
 		r.Ended = now()
+	}
+	if m.size <= wire.MaxPayload { // it has no buffer, or is copied
+		return
+	}
+	if takes := int64(cap(m.buf.B)); takes <= r.expects || r.Ctx.Session.in.account.Expect(takes-r.expects) {
+		r.expects = max(r.expects, takes)
+	} else {
+		m.buf = m.buf.Trim()
+		m.bytes = m.buf.B
 	}
 }
 
