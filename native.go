@@ -3,6 +3,7 @@ package weft
 import (
 	"context"
 
+	"github.com/weftrpc/weft/internal/reuse"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/slab"
 	"github.com/weftrpc/weft/internal/turns"
@@ -51,7 +52,7 @@ func (e *endpoint) answer(r *session.Request) error {
 	if len(r.Body) > turns.Small {
 		return e.arrive(r)
 	}
-	if e.m.reuse != nil {
+	if e.m.reuse != nil && reuse.By(r.Codec) {
 		return e.answerReuse(r)
 	}
 	req := e.m.newRequest()

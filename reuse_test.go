@@ -1,6 +1,7 @@
 package weft_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/weftrpc/weft/codec/json"
 	"github.com/weftrpc/weft/codec/msgpack"
 	"github.com/weftrpc/weft/codec/protobuf"
+	"github.com/weftrpc/weft/codec/raw"
 	"github.com/weftrpc/weft/internal/poison"
 )
 
@@ -302,4 +304,42 @@ func TestReuseOneway(t *testing.T) {
 		Title int64 `weft:"1"`
 	}
 	wantError(t, c.Call(t.Context(), "Notes.Take", &other{7}, nil), weft.InvalidArgument, weft.Refused, "decode the request")
+}
+
+// A request that is decoded into memory of its own is not written over one of another connection, whatever codecs the calls before had.
+func TestReuseMixedCodecs(t *testing.T) {
+	type text struct{ S string }
+	running, resume := make(chan struct{}), make(chan struct{})
+	w := start(t, nil, func(s *weft.Server) error {
+		must(t, weft.HandleReuse(s, "Bytes.Echo", func(_ context.Context, req, res *[]byte) error { *res = *req; return nil }))
+		return weft.HandleReuse(s, "Text.Hold", func(_ context.Context, req, res *text) error {
+			running <- struct{}{}
+			<-resume
+			res.S = strings.Clone(req.S)
+			return nil
+		})
+	})
+	one, other := w.dial(nil), w.dial(nil)
+	small, large, want := bytes.Repeat([]byte("a"), 1000), bytes.Repeat([]byte("EVIL"), 200), strings.Repeat("V", 1000)
+	for range 50 {
+		if _, err := weft.Invoke[[]byte](t.Context(), one, "Bytes.Echo", &small, weft.WithCodec(msgpack.New())); err != nil {
+			t.Fatal(err)
+		}
+		got := make(chan string, 1)
+		go func() {
+			res, err := weft.Invoke[text](t.Context(), one, "Text.Hold", &text{want})
+			if err != nil {
+				res = &text{err.Error()}
+			}
+			got <- res.S
+		}()
+		<-running
+		if _, err := weft.Invoke[[]byte](t.Context(), other, "Bytes.Echo", &large, weft.WithCodec(raw.New())); err != nil {
+			t.Fatal(err)
+		}
+		resume <- struct{}{}
+		if s := <-got; s != want {
+			t.Fatalf("the handler was given %.60q", s)
+		}
+	}
 }

@@ -67,7 +67,8 @@ type Sizer interface {
 type Reuser interface {
 	// DecodeReuse is Decode, which uses the memory of what v refers to again: lists,
 	// maps, and the variables behind pointers. Strings and byte slices in v may be parts of
-	// body: v can be used as long as body does not change. What did not come is zero, but
+	// body: v can be used as long as body does not change. Those that v has may be parts of an older
+	// body, which another codec has decoded: nothing is written there. What did not come is zero, but
 	// a list or a map may be empty in place of nil. After an error v may be decoded into
 	// again. If the program has stored a pointer to a variable of its own in v, that
 	// variable is overwritten. Two pointers in v must not point to one variable, nor two lists or maps share

@@ -13,6 +13,12 @@ import (
 // Keep is the longest body, in bytes, whose message is kept for later calls.
 const Keep = 64 << 10
 
+// By reports whether a codec uses the memory of messages again.
+func By(c codec.Codec) bool {
+	_, ok := c.(codec.Reuser)
+	return ok
+}
+
 // Decode decodes body over v, into its memory if the codec can.
 func Decode(c codec.Codec, body []byte, v any) (err error) {
 	defer func() {
@@ -22,6 +28,10 @@ func Decode(c codec.Codec, body []byte, v any) (err error) {
 	}()
 	if r, ok := c.(codec.Reuser); ok {
 		return r.DecodeReuse(body, v)
+	}
+	// What v has may be parts of an older body, which another codec has decoded. This one could write there.
+	if p := reflect.ValueOf(v); p.Kind() == reflect.Pointer && !p.IsNil() {
+		p.Elem().SetZero()
 	}
 	return c.Decode(body, v)
 }
