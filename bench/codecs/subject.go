@@ -134,7 +134,17 @@ func (s subject[M]) reuse(body []byte) []operation {
 		return nil
 	}
 	m := new(M)
-	return []operation{{kind: reuse, codec: s.name, size: len(body), once: func() error { return c.DecodeReuse(body, m) }}}
+	once := func() error { return c.DecodeReuse(body, m) }
+	if v, ok := any(m).(vtReuser); ok { // the codec decodes into fresh memory
+		once = func() error { v.ResetVT(); return v.UnmarshalVTUnsafe(body) }
+	}
+	return []operation{{kind: reuse, codec: s.name, size: len(body), once: once}}
+}
+
+// vtReuser is what vtprotobuf has to decode over an older message.
+type vtReuser interface {
+	ResetVT()
+	UnmarshalVTUnsafe(body []byte) error
 }
 
 // roundTrip is the encoded message, which decodes into what is encoded alike.

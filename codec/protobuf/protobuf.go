@@ -167,12 +167,6 @@ type vtUnmarshaler interface {
 	UnmarshalVT(b []byte) error
 }
 
-type vtUnsafeUnmarshaler interface {
-	vtUnmarshaler
-	ResetVT()
-	UnmarshalVTUnsafe(b []byte) error
-}
-
 // gogoMessage has all three methods, for each alone is a common one.
 type gogoMessage interface {
 	Size() int
@@ -400,20 +394,18 @@ func (p *protobuf) affords(body []byte, v any) error {
 	return wrap("decoding into", v, p.types.rooms.check(body, m))
 }
 
-// DecodeReuse decodes body into v and uses the memory of v again: of numbered structs, and of
-// compiled messages and of messages of vtprotobuf, which has ResetVT and UnmarshalVTUnsafe for that. For
-// others it is Decode.
+// DecodeReuse decodes body into v and uses the memory of v again: of numbered structs and of compiled messages. For
+// others it is Decode into a new message: the ResetVT of vtprotobuf keeps byte slices, or gives them to a pool, and what is decoded next is written
+// there, although after an UnmarshalVTUnsafe, or another codec, they are parts of an older body.
 func (p *protobuf) DecodeReuse(body []byte, v any) (err error) {
 	defer recovered(&err, "decoding into", v)
 	body = body[:len(body):len(body)]
 	plan := p.planOf(v)
 	if plan == nil {
-		if m, ok := v.(vtUnsafeUnmarshaler); ok {
-			if err := p.affords(body, v); err != nil {
-				return err
-			}
-			m.ResetVT()
-			return m.UnmarshalVTUnsafe(body)
+		if m, ok := v.(interface{ Reset() }); ok {
+			m.Reset()
+		} else {
+			reflect.ValueOf(v).Elem().SetZero()
 		}
 		return p.decodeGenerated(body, v)
 	}
