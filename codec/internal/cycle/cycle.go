@@ -111,7 +111,7 @@ func (p part) tooDeep(v protoreflect.Value, depth int) (deep bool) {
 	switch {
 	case p.field.IsMap(): // its values are the parts of its entries
 		v.Map().Range(func(_ protoreflect.MapKey, v protoreflect.Value) bool {
-			deep = p.loop.parts[0].loop.tooDeep(v.Message(), depth)
+			deep = p.loop.parts[0].loop.tooDeep(v.Message(), depth+1)
 			return !deep
 		})
 	case p.field.IsList():
