@@ -392,6 +392,9 @@ func (d *decoder) single(n *node, r memory.Ref, wire protowire.Type, i, end, dep
 
 // special is single for the types that are neither numbers, texts nor structs. With old, r may hold what an earlier message left.
 func (d *decoder) special(n *node, r memory.Ref, from, to, depth int, old bool) int {
+	if old {
+		n.empty(r)
+	}
 	var err error
 	switch n.op {
 	case opOctets:
@@ -408,21 +411,18 @@ func (d *decoder) special(n *node, r memory.Ref, from, to, depth int, old bool) 
 		v.SetZero()
 		err = n.own.Set(v.Addr().Interface(), d.body[from:to:to])
 	case opAny:
-		var was, v any
-		if !old {
-			was = r.Any()
-		}
-		if v, d.room, err = wellknown.Value(d.body[from:to], was, depth-1, d.room); d.room < 0 {
+		var v any
+		if v, d.room, err = wellknown.Value(d.body[from:to], r.Any(), depth-1, d.room); d.room < 0 {
 			d.refuse()
 			return failed
 		}
 		r.SetAny(v)
 	case opTime:
-		*memory.As[time.Time](r), err = wellknown.Time(d.body[from:to])
+		at := memory.As[time.Time](r)
+		*at, err = wellknown.Time(d.body[from:to], *at)
 	default:
-		var v time.Duration
-		v, err = wellknown.Duration(d.body[from:to])
-		r.Set64(uint64(v))
+		took := memory.As[time.Duration](r)
+		*took, err = wellknown.Duration(d.body[from:to], *took)
 	}
 	if err != nil {
 		return d.fail("at byte %d: %w", from, err)

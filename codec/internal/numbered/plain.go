@@ -32,6 +32,8 @@ func (n *node) gather(t reflect.Type, base memory.Offset, path []int) ([]hashed,
 		name := tags.JSONName(f)
 		embedded := f.Anonymous && name == f.Name && f.Tag.Get("json") == ""
 		switch {
+		case !embedded && name != "" && tags.Hides(f):
+			return nil, fmt.Errorf("what is in %s.%s would be lost, since its type is not exported", t, f.Name)
 		case name == "", !f.IsExported() && !embedded:
 			n.others = append(n.others, other{at, f.Type, f.Name})
 		case embedded && tags.IsPlain(f.Type) && self.Of(f.Type) == self.None:

@@ -156,13 +156,10 @@ func (c *compiler) message(t reflect.Type) (*node, error) {
 	for f := range t.Fields() {
 		tag := f.Tag.Get("weft")
 		switch {
-		case tag == "-":
-			left = true
-			n.others = append(n.others, other{memory.Join(*new(memory.Offset), f), f.Type, f.Name})
-			continue
-		case !f.IsExported() && f.Anonymous && f.Type.Kind() == reflect.Struct && f.Type.NumField() > 0:
+		case tag != "-" && tags.Hides(f):
 			return nil, fmt.Errorf("what is in %s.%s would be lost, since its type is not exported", t, f.Name)
-		case !f.IsExported():
+		case tag == "-", !f.IsExported():
+			left = left || tag == "-"
 			n.others = append(n.others, other{memory.Join(*new(memory.Offset), f), f.Type, f.Name})
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -271,5 +272,50 @@ func TestOwnMethods(t *testing.T) {
 	body, err := Append(nil, &v{Outer: outer{money{5}, 6}, Port: 80})
 	if want := "\x0a\x01x\x12\x02\x10\x06\x18\x50"; err != nil || string(body) != want {
 		t.Errorf("%q, %v, want %q", body, err, want)
+	}
+}
+
+// A Timestamp or a Duration that comes in two parts has what both say, as any message within one.
+func TestTimesInParts(t *testing.T) {
+	part := func(b []byte, number protowire.Number, body string) []byte {
+		return protowire.AppendString(protowire.AppendTag(b, number, protowire.BytesType), body)
+	}
+	body := part(part(nil, 29, "\x08\x05"), 29, "\x10\x07") // At: seconds 5, then nanos 7
+	body = part(part(body, 30, "\x08\x05"), 30, "\x10\x07") // Took: the same
+	fresh, used := new(order), &order{At: time.Unix(9, 9), Took: time.Hour}
+	if err := Decode(body, fresh); err != nil {
+		t.Fatal(err)
+	}
+	if err := Of(reflect.TypeFor[*order]()).Reuse(body, used); err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range []*order{fresh, used} {
+		if !got.At.Equal(time.Unix(5, 7)) || got.Took != 5*time.Second+7 {
+			t.Errorf("5 s and then 7 ns are %v and %v", got.At, got.Took)
+		}
+	}
+}
+
+type owner struct{ Tenant string }
+
+// A struct that is embedded, and whose type is not exported, is lost where it has a tag: package reflect cannot set such a field.
+func TestHiddenEmbedded(t *testing.T) {
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[*struct {
+			owner `json:"owner"`
+			ID    int64
+		}](),
+		reflect.TypeFor[*struct {
+			owner `json:",omitempty"`
+			ID    int64
+		}](),
+		reflect.TypeFor[*struct {
+			*owner
+			ID int64 `weft:"1"`
+		}](),
+	} {
+		if err := Check(typ); err == nil || !strings.Contains(err.Error(), "owner would be lost") {
+			t.Errorf("%s: %v", typ, err)
+		}
 	}
 }

@@ -94,3 +94,12 @@ func IsUnion(t reflect.Type) bool {
 	}
 	return false
 }
+
+// Hides reports whether f embeds a struct whose type is not exported, so that the field is not, and the struct has fields.
+func Hides(f reflect.StructField) bool {
+	t := f.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return !f.IsExported() && f.Anonymous && t.Kind() == reflect.Struct && t.NumField() > 0
+}

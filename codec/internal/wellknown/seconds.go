@@ -16,9 +16,14 @@ const (
 	lastSecond  = 253402300799
 )
 
-// Time returns the time that the body of a google.protobuf.Timestamp has.
-func Time(body []byte) (time.Time, error) {
-	seconds, nanoseconds, err := parts(body)
+// Time returns the time that the body of a google.protobuf.Timestamp has. was is that of the bodies before it of the same field, of which each
+// may have a part; zero: there was none.
+func Time(body []byte, was time.Time) (time.Time, error) {
+	seconds, nanoseconds := int64(0), int64(0)
+	if !was.IsZero() {
+		seconds, nanoseconds = was.Unix(), int64(was.Nanosecond())
+	}
+	seconds, nanoseconds, err := parts(body, seconds, nanoseconds)
 	if err == nil && (seconds < firstSecond || seconds > lastSecond || nanoseconds < 0 || nanoseconds >= 1e9) {
 		err = fmt.Errorf("%d s and %d ns are no timestamp", seconds, nanoseconds)
 	}
@@ -28,9 +33,9 @@ func Time(body []byte) (time.Time, error) {
 	return time.Unix(seconds, nanoseconds).UTC(), nil
 }
 
-// Duration returns the duration that the body of a google.protobuf.Duration has.
-func Duration(body []byte) (time.Duration, error) {
-	seconds, nanoseconds, err := parts(body)
+// Duration returns the duration that the body of a google.protobuf.Duration has; was is as in Time.
+func Duration(body []byte, was time.Duration) (time.Duration, error) {
+	seconds, nanoseconds, err := parts(body, int64(was/time.Second), int64(was%time.Second))
 	const most = math.MaxInt64 / int64(time.Second)
 	v := seconds*1e9 + nanoseconds
 	if err == nil && (seconds > most || seconds < -most || nanoseconds <= -1e9 || nanoseconds >= 1e9 || nanoseconds > 0 != (v > seconds*1e9) && nanoseconds != 0) {
@@ -39,8 +44,9 @@ func Duration(body []byte) (time.Duration, error) {
 	return time.Duration(v), err
 }
 
-// parts returns the two fields that both messages have.
-func parts(body []byte) (seconds, nanoseconds int64, err error) {
+// parts returns the two fields that both messages have, or what they were before.
+func parts(body []byte, wasSeconds, wasNanoseconds int64) (seconds, nanoseconds int64, err error) {
+	seconds, nanoseconds = wasSeconds, wasNanoseconds
 	for len(body) > 0 {
 		number, wire, rest, err := next(body)
 		if err != nil {

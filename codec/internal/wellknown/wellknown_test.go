@@ -198,19 +198,19 @@ func TestSeconds(t *testing.T) {
 			t.Fatal(err)
 		}
 		body = append(body, 0x1a, 1, 'x') // a field that is not known
-		if got, err := Time(body); (err == nil) != at.IsValid() || err == nil && !got.Equal(at.AsTime()) {
+		if got, err := Time(body, time.Time{}); (err == nil) != at.IsValid() || err == nil && !got.Equal(at.AsTime()) {
 			t.Errorf("%v: %v, %v", at, got, err)
 		}
 		want := took.AsDuration()
 		fits := took.IsValid() && want != math.MaxInt64 && want != math.MinInt64 || c[1] == 854775807
-		if got, err := Duration(body); fits && (err != nil || got != want) {
+		if got, err := Duration(body, 0); fits && (err != nil || got != want) {
 			t.Errorf("%v: %v, %v, want %v", took, got, err, want)
 		} else if !took.IsValid() && err == nil && c[0]*c[1] >= 0 {
 			t.Errorf("%v: %v", took, got)
 		}
 	}
 	for _, body := range []string{"\x08", "\x00", "\x80", "\x0b", "\x08\x80"} {
-		if _, err := Time([]byte(body)); err == nil {
+		if _, err := Time([]byte(body), time.Time{}); err == nil {
 			t.Errorf("%x is a time", body)
 		}
 	}
