@@ -190,8 +190,8 @@ func (d *decoder) table(n *node, r memory.Ref, i, depth int) int {
 		if i = d.value(n.key, memory.Of(key), i, depth-1); i < 0 {
 			return d.in("[a key]")
 		}
-		if !key.Elem().Comparable() {
-			return d.fail("at byte %d: a key of a map cannot be a %s", at, key.Elem().Elem().Type())
+		if k := key.Elem(); !k.Comparable() {
+			return d.fail("at byte %d: a key of a map cannot be a %T with what it holds", at, k.Interface())
 		}
 		if i = d.value(n.elem, memory.Of(value), i, depth-1); i < 0 {
 			return d.in("[%v]", key.Elem())

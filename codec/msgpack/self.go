@@ -25,7 +25,7 @@ func selfCoding(t reflect.Type) (op, bool) {
 		return opTime, true
 	case t.Kind() == reflect.Pointer, t.Kind() == reflect.Interface:
 		return 0, false
-	case form != self.Weft && self.Has[marshaler](t) && self.Has[unmarshaler](t):
+	case form != self.Weft && self.Pair[marshaler, unmarshaler](t):
 		return opGenerated, true
 	}
 	return opOwn, form != self.None

@@ -130,3 +130,47 @@ func TestMarshalWeftErrors(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// MsgpInner has the methods that the msgp generator writes.
+type MsgpInner struct{ A byte }
+
+func (v *MsgpInner) MarshalMsg(b []byte) ([]byte, error) { return append(b, v.A), nil }
+
+func (v *MsgpInner) UnmarshalMsg(b []byte) ([]byte, error) { v.A = b[0]; return b[1:], nil }
+
+// The methods of an embedded type know nothing of the other fields.
+func TestEmbeddedMarshalMsg(t *testing.T) {
+	type outer struct {
+		MsgpInner
+		B string
+	}
+	type named struct {
+		MsgpInner `msgpack:"inner"`
+		B         string
+	}
+	if body, err := msgpack.New().Append(nil, &outer{MsgpInner{5}, "text"}); err == nil || !strings.Contains(err.Error(), "needs a tag with a name") {
+		t.Errorf("with the methods of an embedded type: %q, %v", body, err)
+	}
+	want, got := named{MsgpInner{5}, "text"}, named{}
+	body, err := msgpack.New().Append(nil, &want)
+	if err == nil {
+		err = msgpack.New().Decode(body, &got)
+	}
+	if err != nil || got != want {
+		t.Errorf("with a name: %q is %+v, %v", body, got, err)
+	}
+}
+
+// A key that Go cannot compare is an error, also within a struct.
+func TestKeysWithAny(t *testing.T) {
+	type key struct{ A any }
+	body := []byte("\x81\x81\xa1A\x90\x01")
+	for _, v := range []any{new(map[key]int), new(map[[1]any]int)} {
+		if _, array := v.(*map[[1]any]int); array {
+			body = []byte("\x81\x91\x90\x01")
+		}
+		if err := msgpack.New().Decode(body, v); err == nil || !strings.Contains(err.Error(), "a key of a map cannot be") {
+			t.Errorf("%T: %v", v, err)
+		}
+	}
+}

@@ -195,6 +195,9 @@ func ComplexOf(kind int8, b []byte) (v complex128, ok bool) {
 	return 0, false
 }
 
+// latest is the last second that a time.Time holds, which counts from year 1.
+const latest = math.MaxInt64 - 62135596800
+
 // TimeOf reads what an extension of a type holds.
 func TimeOf(kind int8, b []byte) (t time.Time, ok bool) {
 	if kind != timestamp {
@@ -212,7 +215,7 @@ func TimeOf(kind int8, b []byte) (t time.Time, ok bool) {
 	default:
 		return t, false
 	}
-	if nanoseconds >= 1e9 {
+	if nanoseconds >= 1e9 || int64(seconds) > latest {
 		return t, false
 	}
 	return time.Unix(int64(seconds), int64(nanoseconds)).UTC(), true

@@ -82,7 +82,7 @@ func TestExtensions(t *testing.T) {
 	if got, ok := ComplexOf(int8(b[1]), b[2:n]); !ok || got != 2.5-2i {
 		t.Errorf("a complex128 comes back as %v", got)
 	}
-	for _, bad := range []string{"", "\xff\xff\xff\xff\xff\xff\xff\xff", "12345"} {
+	for _, bad := range []string{"", "\xff\xff\xff\xff\xff\xff\xff\xff", "12345", "\x00\x00\x00\x00\x7f\xff\xff\xff\xff\xff\xff\xff"} {
 		if got, ok := TimeOf(timestamp, []byte(bad)); ok {
 			t.Errorf("%x is the time %v", bad, got)
 		}

@@ -33,11 +33,11 @@ func Of(t reflect.Type) Form {
 	switch {
 	case t == reflect.TypeFor[time.Time](), t.Kind() == reflect.Pointer, t.Kind() == reflect.Interface:
 		return None
-	case pair[marshaler, unmarshaler](t):
+	case Pair[marshaler, unmarshaler](t):
 		return Weft
-	case pair[encoding.BinaryMarshaler, encoding.BinaryUnmarshaler](t):
+	case Pair[encoding.BinaryMarshaler, encoding.BinaryUnmarshaler](t):
 		return Binary
-	case t.Kind() == reflect.Struct && pair[encoding.TextMarshaler, encoding.TextUnmarshaler](t):
+	case t.Kind() == reflect.Struct && Pair[encoding.TextMarshaler, encoding.TextUnmarshaler](t):
 		return Text
 	}
 	return None
@@ -62,9 +62,9 @@ func Has[M any](t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[M]())
 }
 
-// pair reports whether t has the methods of M and U, and not because it embeds a
+// Pair reports whether t has the methods of M and U, and not because it embeds a
 // type that has some: those say nothing of its other fields.
-func pair[M, U any](t reflect.Type) bool {
+func Pair[M, U any](t reflect.Type) bool {
 	if !Has[M](t) || !Has[U](t) {
 		return false
 	}
