@@ -24,7 +24,7 @@ import (
 // last element, with the pointers, lists and maps in it, behind the end of the list; slices.Delete clears it.
 //
 // On a server with Authenticate, interceptors or hooks, for a method with [MethodTimeout] or [MethodAuthenticate], for a request above 64 KiB,
-// while a tap is open, by a foreign wire and after a panic, messages are fresh. With the race detector, messages that are used again are
+// while a tap is open, by a foreign wire, by a codec that is no [codec.Reuser], and after a panic, messages are fresh. With the race detector, messages that are used again are
 // overwritten when the function has returned: a test finds what is kept, and so does cmd/weft-vet, a tool of go vet, in the source.
 func HandleReuse[Req, Res any](r Registrar, name string, fn func(context.Context, *Req, *Res) error, opts ...MethodOption) error {
 	return offer(r, &method{

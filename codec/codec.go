@@ -101,8 +101,8 @@ type TypeChecker interface {
 //
 // One method without the other, or with other parameters, is an error. The methods of a
 // struct that embeds a type with one of them do not count, neither those that it has from that type, which know nothing of its other fields,
-// nor its own, which cannot be told from them: it travels by its fields. Make the embedded type a field with a name where the struct has
-// methods of its own. Codecs that are not of this module need not know of Marshaler.
+// nor its own, which cannot be told from them: in Protocol Buffers it travels by its fields, in MessagePack it is an error. Make the embedded
+// type a field with a name, by a tag at least. Codecs that are not of this module need not know of Marshaler.
 type Marshaler interface {
 	// MarshalWeft appends the bytes to dst and returns the longer slice; it keeps and changes nothing of dst. It may be called
 	// twice for one message, and by many goroutines at once for one value.
