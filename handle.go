@@ -46,7 +46,7 @@ func Handle[Req, Res any](r Registrar, name string, fn func(context.Context, *Re
 }
 
 // HandleRaw registers a function that works on bytes. req is valid until the function returns. buf is empty memory that the reply may be
-// appended to; what the function returns is copied before it is called again. The caller must use codec "raw".
+// appended to; what the function returns is copied before it is called again; an interceptor that keeps it has to copy it. The caller must use codec "raw".
 func HandleRaw(r Registrar, name string, fn func(ctx context.Context, req, buf []byte) ([]byte, error), opts ...MethodOption) error {
 	bytes := reflect.TypeFor[[]byte]()
 	return offer(r, &method{

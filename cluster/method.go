@@ -80,6 +80,7 @@ func (c *Client) newMethod(name string) (*method, error) {
 	if c.closed.Load() {
 		return nil, closedError(name)
 	}
+	name = strings.Clone(name) // which may be in memory that is used again
 	found, kept := c.methods.Load(name)
 	if kept && c.services.Has(name[:dot], found.(*method).service) {
 		return found.(*method), nil

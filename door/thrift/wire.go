@@ -88,7 +88,7 @@ func (w *wire) method(name string) *plan.Method {
 	if m, ok := w.methods.Load(name); ok {
 		return m.(*plan.Method)
 	}
-	m, _ := w.methods.LoadOrStore(name, &plan.Method{Set: &w.plans, Name: name})
+	m, _ := w.methods.LoadOrStore(strings.Clone(name), &plan.Method{Set: &w.plans, Name: strings.Clone(name)}) // it may be in memory that is used again
 	return m.(*plan.Method)
 }
 

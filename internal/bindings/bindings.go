@@ -2,7 +2,10 @@
 // method and a codec, and requests carry it from then on.
 package bindings
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Key is what has a number: a method, and the codec that it is called with.
 type Key struct{ Codec, Method string }
@@ -37,14 +40,15 @@ func (t *Table) Find(k Key) (n uint16, ok bool) {
 		n, ok = uint16(max(i, 0)), i >= 0
 	}
 	if ok {
-		t.last, t.lastOf = k, n
+		t.last, t.lastOf = t.bound[n], n
 	}
 	return n, ok
 }
 
 // Bind gives a key that has none a number below most, which is above 0. When all are in use, it takes that of the key
-// that was bound first.
+// that was bound first. The key is copied: its strings may be in memory that is used again.
 func (t *Table) Bind(k Key, most int) (n uint16) {
+	k = Key{strings.Clone(k.Codec), strings.Clone(k.Method)}
 	if len(t.bound) < most {
 		n = uint16(len(t.bound))
 		if t.bound == nil {

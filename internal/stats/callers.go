@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -31,13 +32,14 @@ func (c *Callers) Of(method string) *Called {
 		return m
 	}
 	if c.first.Load() == nil {
-		c.first.CompareAndSwap(nil, &Called{name: method})
+		c.first.CompareAndSwap(nil, &Called{name: strings.Clone(method)})
 	}
 	m := c.Known(method)
 	if m == nil {
 		if c.named.Load() >= MaxNamed {
 			return &c.others
 		}
+		method = strings.Clone(method)
 		found, ok := c.more.LoadOrStore(method, &Called{name: method})
 		if m = found.(*Called); !ok {
 			c.named.Add(1)

@@ -15,6 +15,7 @@
 package cache
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -353,6 +354,10 @@ func (c *Cache) lead(ctx context.Context, k key, ttl time.Duration, f *flight, c
 		close(f.done)
 	}()
 	got, err := call()
+	if raw, ok := got.reply.(*[]byte); ok && raw != nil { // the function of HandleRaw may use its memory again
+		reply := bytes.Clone(*raw)
+		got.reply = &reply
+	}
 	f.answer, f.err = got, err
 	f.unknown = err != nil && (ctx.Err() != nil || errors.Is(err, weft.Canceled) || errors.Is(err, weft.DeadlineExceeded))
 	return got.reply, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/raw"
 	"github.com/weftrpc/weft/plugin/cache"
 	"github.com/weftrpc/weft/plugin/internal/plugintest"
 	"github.com/weftrpc/weft/transport"
@@ -261,4 +262,23 @@ func Example() {
 	defer srv.Close()
 	fmt.Printf("%+v\n", c.Stats())
 	// Output: {Hits:0 Shared:0 Misses:0 Entries:0 Bytes:0}
+}
+
+// The memory of a reply of HandleRaw is the handler's, which uses it again.
+func TestRaw(t *testing.T) {
+	k := newCache(t, cache.Config{Shared: true, Methods: map[string]time.Duration{"Raw.Get": time.Minute}})
+	w := plugintest.Serve(t, &weft.ServerConfig{Plugins: []weft.Plugin{k.Plugin()}})
+	own := make([]byte, 4)
+	if err := weft.HandleRaw(w.Server, "Raw.Get", func(_ context.Context, req, _ []byte) ([]byte, error) { return own[:copy(own, req)], nil }, weft.MethodLimit(1)); err != nil {
+		t.Fatal(err)
+	}
+	c := w.Dial(t, nil)
+	for _, text := range []string{"aaaa", "bbbb", "aaaa"} {
+		body := []byte(text)
+		got, err := weft.Invoke[[]byte](t.Context(), c, "Raw.Get", &body, weft.WithCodec(raw.New()))
+		if err != nil || string(*got) != text {
+			t.Errorf("%s: %q, %v", text, *got, err)
+		}
+	}
+	is(t, k, 1, 2)
 }

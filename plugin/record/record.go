@@ -21,6 +21,7 @@ import (
 	"math/rand/v2"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -215,7 +216,7 @@ func (r *Recorder) chosen(method string) bool {
 func (r *Recorder) pairs(m weft.Metadata) (pairs [][2]string) {
 	for _, key := range r.cfg.Metadata {
 		for _, v := range m.Values(key) {
-			pairs = append(pairs, [2]string{key, v})
+			pairs = append(pairs, [2]string{key, strings.Clone(v)})
 		}
 	}
 	return pairs
@@ -223,7 +224,7 @@ func (r *Recorder) pairs(m weft.Metadata) (pairs [][2]string) {
 
 // around makes a call and hands it to the writer.
 func (r *Recorder) around(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc, c *Call) (any, error) {
-	c.Time, c.Method, c.Oneway, c.Attempt = time.Now(), info.Method, info.Oneway, info.Attempt
+	c.Time, c.Method, c.Oneway, c.Attempt = time.Now(), strings.Clone(info.Method), info.Oneway, info.Attempt
 	if info.Peer != nil {
 		c.Wire = info.Peer.Wire()
 	}

@@ -16,6 +16,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -223,7 +224,7 @@ func (t *Tee) around(ctx context.Context, info *weft.CallInfo, req any, next wef
 	if m.Get(Mark) != "" {
 		return next(ctx, info, req)
 	}
-	c := &copied{method: info.Method, oneway: info.Oneway}
+	c := &copied{method: strings.Clone(info.Method), oneway: info.Oneway}
 	other := "msgpack"
 	if info.Codec == "raw" {
 		other = "raw"
@@ -232,7 +233,7 @@ func (t *Tee) around(ctx context.Context, info *weft.CallInfo, req any, next wef
 	c.request, failed = encoded.Encode(req, other) // the handler may change it
 	for _, key := range t.cfg.Metadata {
 		for _, v := range m.Values(key) {
-			c.pairs = append(c.pairs, key, v)
+			c.pairs = append(c.pairs, key, strings.Clone(v))
 		}
 	}
 	began := time.Now()

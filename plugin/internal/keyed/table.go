@@ -2,7 +2,10 @@
 // keys, and the key of a call.
 package keyed
 
-import "iter"
+import (
+	"iter"
+	"strings"
+)
 
 // Table holds one value for each of a bounded number of keys. When it is full, the key that has not
 // been used for the longest time makes room. It is not safe for concurrent use.
@@ -40,7 +43,7 @@ func (t *Table[K, V]) Get(key K) *V {
 
 // Add is Get for a key that may be new: its value is then the zero one. It is nil when the table is
 // full and idle says of the value of the key used longest ago that it is not to be forgotten. idle
-// may be nil: every value may be. A new key that has a method Clone is kept as its clone.
+// may be nil: every value may be. A new key that is a string, or has a method Clone, is kept as its clone.
 func (t *Table[K, V]) Add(key K, idle func(*V) bool) *V {
 	if v := t.Get(key); v != nil {
 		return v
@@ -52,8 +55,11 @@ func (t *Table[K, V]) Add(key K, idle func(*V) bool) *V {
 		}
 		t.drop(oldest)
 	}
-	if c, ok := any(key).(interface{ Clone() K }); ok {
-		key = c.Clone()
+	switch k := any(key).(type) {
+	case interface{ Clone() K }:
+		key = k.Clone()
+	case string:
+		key = any(strings.Clone(k)).(K)
 	}
 	e := &entry[K, V]{key: key}
 	t.keys[key] = e

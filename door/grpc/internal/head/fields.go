@@ -38,9 +38,10 @@ type Fields struct {
 
 // last is what follows from method and codec, as it was encoded for the newest request.
 type last struct {
-	method, codec string
-	epoch         int
-	block         []byte // nil: there is none
+	method []byte // a copy: the caller's may be in memory that is used again
+	codec  string
+	epoch  int
+	block  []byte // nil: there is none
 }
 
 // New returns the fields of a connection that encodes by enc.
@@ -70,7 +71,7 @@ func (f *Fields) Append(b []byte, method, codec string, timeout time.Duration) [
 func (f *Fields) appendNamed(b []byte, method, codec string) []byte {
 	e, l := f.enc, &f.last
 	epoch := e.Epoch()
-	if l.block != nil && l.epoch == epoch && l.method == method && l.codec == codec {
+	if l.block != nil && l.epoch == epoch && string(l.method) == method && l.codec == codec {
 		return append(b, l.block...)
 	}
 	at := len(b)
@@ -88,7 +89,7 @@ func (f *Fields) appendNamed(b []byte, method, codec string) []byte {
 		b = e.Literal(b, "grpc-encoding", f.encoding)
 	}
 	if e.Epoch() == epoch { // else they name entries of the table that are new
-		*l = last{method, codec, epoch, append(l.block[:0], b[at:]...)}
+		*l = last{append(l.method[:0], method...), codec, epoch, append(l.block[:0], b[at:]...)}
 	}
 	return b
 }
@@ -101,7 +102,7 @@ func (f *Fields) appendKnown(b []byte, all map[string]*hpack.Known, field, name 
 			return f.enc.Literal(b, field, value(name))
 		}
 		k = &hpack.Known{Name: field, Value: value(name)}
-		all[name] = k
+		all[strings.Clone(name)] = k
 	}
 	return f.enc.Known(b, k)
 }
