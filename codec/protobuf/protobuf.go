@@ -402,11 +402,7 @@ func (p *protobuf) DecodeReuse(body []byte, v any) (err error) {
 	body = body[:len(body):len(body)]
 	plan := p.planOf(v)
 	if plan == nil {
-		if m, ok := v.(interface{ Reset() }); ok {
-			m.Reset()
-		} else {
-			reflect.ValueOf(v).Elem().SetZero()
-		}
+		empty(v)
 		return p.decodeGenerated(body, v)
 	}
 	if err = plan.Reuse(body, v); err == numbered.ErrNoTarget {
@@ -416,16 +412,22 @@ func (p *protobuf) DecodeReuse(body []byte, v any) (err error) {
 	return wrap("decoding into", v, err)
 }
 
-// reset makes the message v empty.
+// reset makes the message v empty. One of vtprotobuf may keep its memory.
 func reset(v any) {
-	switch m := v.(type) {
-	case interface{ ResetVT() }:
+	if m, ok := v.(interface{ ResetVT() }); ok {
 		m.ResetVT()
-	case interface{ Reset() }:
-		m.Reset()
-	default:
-		reflect.ValueOf(v).Elem().SetZero()
+		return
 	}
+	empty(v)
+}
+
+// empty makes the message v empty and keeps nothing of it.
+func empty(v any) {
+	if m, ok := v.(interface{ Reset() }); ok {
+		m.Reset()
+		return
+	}
+	reflect.ValueOf(v).Elem().SetZero()
 }
 
 func recovered(err *error, doing string, v any) {
