@@ -26,7 +26,7 @@ type Error struct {
 
 	// The rest is filled in on the caller's side.
 	Outcome Outcome
-	Method  string // "Service.Method"
+	Method  string // "Service.Method": the string that the call was made with
 	Peer    string // the address of the peer
 
 	cause error

@@ -1,6 +1,7 @@
 package thrift
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -61,9 +62,7 @@ func Wire(cfg *WireConfig) weft.Wire {
 	if cfg != nil {
 		w.cfg = *cfg
 	}
-	if w.cfg.Scheme == "" {
-		w.cfg.Scheme = "thrift"
-	}
+	w.cfg.Scheme = cmp.Or(w.cfg.Scheme, "thrift")
 	if w.cfg.MaxConns <= 0 {
 		w.cfg.MaxConns = DefaultMaxConns
 	}
@@ -88,8 +87,9 @@ func (w *wire) method(name string) *plan.Method {
 	if m, ok := w.methods.Load(name); ok {
 		return m.(*plan.Method)
 	}
-	m, _ := w.methods.LoadOrStore(strings.Clone(name), &plan.Method{Set: &w.plans, Name: strings.Clone(name)}) // it may be in memory that is used again
-	return m.(*plan.Method)
+	m := &plan.Method{Set: &w.plans, Name: strings.Clone(name)} // it may be in memory that is used again
+	kept, _ := w.methods.LoadOrStore(m.Name, m)
+	return kept.(*plan.Method)
 }
 
 // Dial implements weft.Wire.

@@ -83,7 +83,8 @@ func (t *Telemetry) start(system, method string, kind trace.SpanKind) *beginning
 		last.Store(b)
 		return b
 	}
-	name := text(figures.MethodName(method))
+	key.method = strings.Clone(method) // the caller's may be in memory that is used again
+	name := text(figures.MethodName(key.method))
 	attributes := []attribute.KeyValue{semconv.RPCSystemNameKey.String(system), semconv.RPCMethod(name)}
 	if kind == trace.SpanKindClient {
 		attributes = append(attributes, t.address...)

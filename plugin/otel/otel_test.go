@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/codes"
@@ -103,6 +104,25 @@ func TestDoor(t *testing.T) {
 	must(t, c.Call(t.Context(), "Arith.Mul", &plugintest.Args{A: 1}, &plugintest.Result{}))
 	k.ended(t, 1)
 	r.ended(t, 2)
+}
+
+// A call by a name in memory that is used again leaves nothing of that name behind: the next has a span and measurements of its own.
+func TestNamesInMemoryUsedAgain(t *testing.T) {
+	k := record(t, nil)
+	w := plugintest.Serve(t, nil)
+	must(t, weft.Handle(w.Server, "Arith.Add", func(context.Context, *plugintest.Args) (*plugintest.Result, error) { return &plugintest.Result{}, nil }))
+	c := w.Dial(t, &weft.ClientConfig{Plugins: plugins(k)})
+	memory := []byte("Arith.Mul")
+	for i, name := range []string{"Arith.Mul", "Arith.Add", "Arith.Mul", "Arith.Add"} {
+		copy(memory, name)
+		must(t, c.Call(t.Context(), unsafe.String(&memory[0], len(memory)), &plugintest.Args{}, nil))
+		if s := k.ended(t, i+1)[i]; s.Name() != strings.Replace(name, ".", "/", 1) {
+			t.Errorf("the span of %s is called %s", name, s.Name())
+		}
+	}
+	if all := k.histogram(t, "rpc.client.call.duration"); len(all) != 2 {
+		t.Errorf("two methods have %d histograms", len(all))
+	}
 }
 
 func TestStream(t *testing.T) {

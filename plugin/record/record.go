@@ -216,7 +216,7 @@ func (r *Recorder) chosen(method string) bool {
 func (r *Recorder) pairs(m weft.Metadata) (pairs [][2]string) {
 	for _, key := range r.cfg.Metadata {
 		for _, v := range m.Values(key) {
-			pairs = append(pairs, [2]string{key, strings.Clone(v)})
+			pairs = append(pairs, [2]string{key, v})
 		}
 	}
 	return pairs

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"google.golang.org/protobuf/types/known/apipb"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -452,5 +453,30 @@ func TestWriter(t *testing.T) {
 	stats, err := record.Replay(t.Context(), path, &record.ReplayConfig{Target: target, Choose: func(*record.Call) bool { n++; return n != 2 }})
 	if err != nil || stats.Calls != 2 || stats.Equal != 2 || stats.Skipped != 1 {
 		t.Errorf("%+v, %v", stats, err)
+	}
+}
+
+// A call waits for the writer with a method and metadata of its own: the caller's may be in memory that is used again when it has ended.
+func TestMemoryUsedAgain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "calls")
+	r := open(t, record.Config{Dir: dir, Metadata: []string{"tenant"}})
+	c := plugintest.Serve(t, nil).Dial(t, &weft.ClientConfig{Plugins: []weft.Plugin{r.Plugin()}})
+	memory := []byte("Arith.Mulblue")
+	method, tenant := unsafe.String(&memory[0], 9), unsafe.String(&memory[9], 4)
+	const calls = 200
+	for range calls {
+		copy(memory, "Arith.Mulblue")
+		must(t, c.Call(weft.WithMetadata(t.Context(), "tenant", tenant), method, &plugintest.Args{A: 1, B: 2}, nil))
+		copy(memory, "Arith.Xyzpink")
+	}
+	must(t, r.Close())
+	all, _ := read(t, dir)
+	if len(all) != calls {
+		t.Errorf("%d calls are recorded, want %d", len(all), calls)
+	}
+	for _, call := range all {
+		if call.Method != "Arith.Mul" || fmt.Sprint(call.Metadata) != "[[tenant blue]]" {
+			t.Fatalf("recorded as %s with %v", call.Method, call.Metadata)
+		}
 	}
 }

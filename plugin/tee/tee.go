@@ -233,7 +233,7 @@ func (t *Tee) around(ctx context.Context, info *weft.CallInfo, req any, next wef
 	c.request, failed = encoded.Encode(req, other) // the handler may change it
 	for _, key := range t.cfg.Metadata {
 		for _, v := range m.Values(key) {
-			c.pairs = append(c.pairs, key, strings.Clone(v))
+			c.pairs = append(c.pairs, key, v)
 		}
 	}
 	began := time.Now()

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/internal/polltest"
@@ -241,6 +242,32 @@ func TestWrongConfig(t *testing.T) {
 		if x, err := tee.New(cfg); err == nil {
 			x.Close()
 			t.Errorf("%+v is accepted", cfg)
+		}
+	}
+}
+
+// A copy waits with a method and metadata of its own: the caller's may be in memory that is used again when its call has ended.
+func TestMemoryUsedAgain(t *testing.T) {
+	hold := make(chan struct{})
+	s := newShadow(t, hold)
+	x := open(t, &tee.Config{Target: s.Dial(t, nil), Percent: 100, Methods: []string{"Arith.Mul", "Arith.Fail"}, Metadata: []string{"tenant"}, Workers: 1})
+	c := plugintest.Serve(t, nil).Dial(t, &weft.ClientConfig{Plugins: []weft.Plugin{x.Plugin()}})
+	memory := []byte("Arith.Mulblue")
+	method, tenant := unsafe.String(&memory[0], 9), unsafe.String(&memory[9], 4)
+	for range 3 { // the worker has one at most
+		copy(memory, "Arith.Mulblue")
+		if err := c.Call(weft.WithMetadata(t.Context(), "tenant", tenant), method, &plugintest.Args{A: 1, B: 2}, nil); err != nil {
+			t.Fatal(err)
+		}
+		copy(memory, "Arith.Xyzpink")
+	}
+	close(hold)
+	if got := total(t, x, 3); got.Equal != 3 || len(x.Stats().Methods) != 1 {
+		t.Errorf("%+v", x.Stats())
+	}
+	for _, call := range s.seen() {
+		if call != "Arith.Mul 1 blue" {
+			t.Errorf("the copy %q", call)
 		}
 	}
 }

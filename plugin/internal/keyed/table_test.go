@@ -3,6 +3,7 @@ package keyed_test
 import (
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/weftrpc/weft/plugin/internal/keyed"
 )
@@ -36,5 +37,19 @@ func TestTable(t *testing.T) {
 	}
 	if keyed.New[string, int](0).Add("a", nil) != nil {
 		t.Error("a table of no keys took one")
+	}
+}
+
+// A key that is kept is a copy: the caller's may be in memory that is used again.
+func TestTableKeepsCopies(t *testing.T) {
+	memory := []byte("first")
+	key := unsafe.String(&memory[0], len(memory))
+	table := keyed.New[string, int](2)
+	*table.Add(key, nil) = 1
+	copy(memory, "other")
+	*table.Add(key, nil) = 2
+	first, other := table.Get("first"), table.Get("other")
+	if first == nil || other == nil || *first != 1 || *other != 2 {
+		t.Errorf("of first and other %v and %v are kept", first, other)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/weftrpc/weft/door/grpc/internal/head"
 	"github.com/weftrpc/weft/door/internal/hpack"
@@ -134,4 +135,23 @@ func TestFieldsInTurn(t *testing.T) {
 	}
 	check("Arith.M1", "proto")
 	check("Arith.M1", "proto")
+}
+
+// TestNamesInMemoryUsedAgain: a name is known again where it was in memory that another name is in meanwhile.
+func TestNamesInMemoryUsedAgain(t *testing.T) {
+	c := connect(t, head.Config{Authority: "a:1"})
+	memory := []byte("Arith.M0")
+	name := unsafe.String(&memory[0], len(memory))
+	for round := range 3 {
+		for n := range 10 {
+			copy(memory, fmt.Sprint("Arith.M", n))
+			got, size := c.request(name, "proto", 0)
+			if path := fmt.Sprint(":path: /Arith/M", n); !slices.Contains(strings.Split(got, "\n"), path) {
+				t.Fatalf("round %d: the fields of %s are\n%s", round, name, got)
+			}
+			if round > 0 && size > 7 { // one byte for each field, by its place in the table
+				t.Fatalf("round %d: the fields of %s, which are known, take %d bytes", round, name, size)
+			}
+		}
+	}
 }
