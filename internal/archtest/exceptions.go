@@ -42,6 +42,7 @@ func Allowed() Exceptions {
 			"codec/internal/numbered":         "examines types, once for each, and maps",
 			"codec/internal/typecheck":        "examines types, once for each",
 			"codec/internal/self":             "finds the methods of types, once for each",
+			"codec/internal/plain":            "lists the fields of structs, once for each type",
 			"codec/internal/tags":             "reads the tags of fields, once for each type",
 			"codec/internal/coded":            "finds the generated code of types, once for each",
 			"codec/internal/wellknown":        "encodes what is in an any, of types that are not common",

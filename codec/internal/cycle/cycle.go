@@ -21,17 +21,17 @@ var Err = errors.New("message nests deeper than 100 messages, or contains itself
 // concurrently.
 type Checker struct{ kinds sync.Map } // reflect.Type of a proto.Message to *kind
 
-// Check returns Err for a message that contains itself or nests too deep. It costs a lookup for a message whose type cannot
-// contain itself.
+// Check returns Err for a message that contains itself or nests too deep; an entry of a map counts as a message, as it does when it is
+// decoded. It costs a lookup for a message whose type cannot contain itself.
 func (c *Checker) Check(m proto.Message) error {
 	t, d := reflect.TypeOf(m), m.ProtoReflect().Descriptor()
 	known, _ := c.kinds.Load(t)
 	k, _ := known.(*kind)
 	if k == nil || k.descriptor != d { // a type of Go may stand for several descriptors
-		k = &kind{d, loopOf(d, make(map[protoreflect.FullName]*loop))}
+		k = &kind{d, shapeOf(d, make(map[protoreflect.FullName]*shape))}
 		c.kinds.Store(t, k)
 	}
-	if k.loop != nil && k.loop.tooDeep(m.ProtoReflect(), 1) {
+	if !k.shape.fits(1) && k.shape.tooDeep(m.ProtoReflect(), 1) {
 		return Err
 	}
 	return nil
@@ -40,88 +40,76 @@ func (c *Checker) Check(m proto.Message) error {
 // A kind is what is known of messages of one type.
 type kind struct {
 	descriptor protoreflect.MessageDescriptor
-	loop       *loop // nil when none can contain itself
+	shape      *shape
 }
 
-// A loop is a type of message of which one may contain itself, or hold such a one.
-type loop struct{ parts []part }
+// A shape is the messages that one of a type may have in it.
+type shape struct {
+	height int // how many of them may be in one another, with itself; endless for a type that can contain itself, or holds such a one
+	parts  []part
+}
 
-// A part is a field with messages of such a type.
+const endless = 1 << 30
+
+// A part is a field with messages, or entries of a map.
 type part struct {
 	field protoreflect.FieldDescriptor
-	loop  *loop
+	shape *shape
 }
 
-// loopOf returns the loop of a type, or nil. known has those that were looked for.
-func loopOf(d protoreflect.MessageDescriptor, known map[protoreflect.FullName]*loop) *loop {
-	if l, ok := known[d.FullName()]; ok {
-		return l
+// shapeOf returns the shape of a type. known has those that were begun: a type that is met within itself has no height yet.
+func shapeOf(d protoreflect.MessageDescriptor, known map[protoreflect.FullName]*shape) *shape {
+	if s := known[d.FullName()]; s != nil {
+		return s
 	}
-	if !containsItself(d, make(map[protoreflect.FullName]bool)) {
-		known[d.FullName()] = nil
-		return nil
-	}
-	l := new(loop)
-	known[d.FullName()] = l
-	fields := d.Fields()
+	s := &shape{height: endless}
+	known[d.FullName()] = s
+	height, fields := 1, d.Fields()
 	for i := range fields.Len() {
-		f := fields.Get(i)
-		if f.Message() == nil {
-			continue
-		}
-		if to := loopOf(f.Message(), known); to != nil {
-			l.parts = append(l.parts, part{f, to})
+		if f := fields.Get(i); f.Message() != nil {
+			p := part{f, shapeOf(f.Message(), known)}
+			s.parts = append(s.parts, p)
+			height = max(height, 1+p.shape.height)
 		}
 	}
-	return l
+	s.height = min(height, endless)
+	return s
 }
 
-// containsItself reports whether a message of this type, or of one that it is
-// made of, can have one of its own type in it. seen has the types that were looked at:
-// true for those around this one, false for those that cannot.
-func containsItself(d protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) bool {
-	if around, ok := seen[d.FullName()]; ok {
-		return around
-	}
-	seen[d.FullName()] = true
-	fields := d.Fields()
-	for i := range fields.Len() {
-		if part := fields.Get(i).Message(); part != nil && containsItself(part, seen) {
-			return true
-		}
-	}
-	seen[d.FullName()] = false
-	return false
-}
+// fits reports whether no message of the shape, at that depth, can nest too deep.
+func (s *shape) fits(depth int) bool { return depth+s.height-1 <= MaxDepth }
 
 // tooDeep reports whether m, a message at that depth, nests too deep.
-func (l *loop) tooDeep(m protoreflect.Message, depth int) bool {
+func (s *shape) tooDeep(m protoreflect.Message, depth int) bool {
 	if depth > MaxDepth {
 		return true
 	}
-	for _, p := range l.parts {
-		if m.Has(p.field) && p.tooDeep(m.Get(p.field), depth+1) {
+	for _, p := range s.parts {
+		if !p.shape.fits(depth+1) && m.Has(p.field) && p.tooDeep(m.Get(p.field), depth+1) {
 			return true
 		}
 	}
 	return false
 }
 
+// tooDeep reports whether a message at that depth nests too deep, of those that the field has.
 func (p part) tooDeep(v protoreflect.Value, depth int) (deep bool) {
 	switch {
+	case p.field.IsMap() && len(p.shape.parts) == 0: // its entries have no messages
+		return depth > MaxDepth
 	case p.field.IsMap(): // its values are the parts of its entries
 		v.Map().Range(func(_ protoreflect.MapKey, v protoreflect.Value) bool {
-			deep = p.loop.parts[0].loop.tooDeep(v.Message(), depth+1)
+			deep = p.shape.parts[0].shape.tooDeep(v.Message(), depth+1)
 			return !deep
 		})
 	case p.field.IsList():
 		for i := range v.List().Len() {
-			if deep = p.loop.tooDeep(v.List().Get(i).Message(), depth); deep {
+			if deep = p.shape.tooDeep(v.List().Get(i).Message(), depth); deep {
 				break
 			}
 		}
 	default:
-		deep = p.loop.tooDeep(v.Message(), depth)
+		deep = p.shape.tooDeep(v.Message(), depth)
 	}
 	return deep
 }

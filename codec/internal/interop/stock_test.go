@@ -222,6 +222,30 @@ func TestStockDepth(t *testing.T) {
 			check(t, c, body, new(stock.Three), new(stock.Three))
 		}
 	}
+	leaf := func() *stock.Leaf { return &stock.Leaf{More: []*stock.Leaf{{Text: "x"}}} }
+	for what, inner := range map[string]func() *stock.Three{
+		"a map of texts":        func() *stock.Three { return &stock.Three{Notes: map[string]string{"a": "b", "c": "d"}} },
+		"a map of messages":     func() *stock.Three { return &stock.Three{ByNumber: map[int64]*stock.Leaf{1: leaf()}} },
+		"a map of nil messages": func() *stock.Three { return &stock.Three{ByNumber: map[int64]*stock.Leaf{1: nil}} },
+		"an empty map":          func() *stock.Three { return &stock.Three{ByNumber: map[int64]*stock.Leaf{}} },
+		"a list":                func() *stock.Three { return &stock.Three{Leaves: []*stock.Leaf{leaf()}} },
+	} {
+		for _, c := range []codec.Codec{protobuf.New(), c} {
+			m, most := inner(), 0
+			for depth := range 110 {
+				if body, err := c.Append(nil, m); err == nil {
+					most = depth
+					if err := c.Decode(body, new(stock.Three)); err != nil {
+						t.Errorf("%s below %d messages is encoded, and not decoded: %v", what, depth, err)
+					}
+				}
+				m = &stock.Three{Deeper: m}
+			}
+			if most < 96 || most > 99 {
+				t.Errorf("%s is encoded below %d messages", what, most)
+			}
+		}
+	}
 	ring := new(stock.Three)
 	ring.Deeper = ring
 	if _, err := c.Append(nil, ring); err == nil || !strings.Contains(err.Error(), "nest") {

@@ -25,11 +25,16 @@ func (e *encoder) fail(format string, args ...any) {
 	}
 }
 
+// tooDeep returns b.
+func (e *encoder) tooDeep(b []byte) []byte {
+	e.fail("messages nest deeper than %d: the value may contain itself", MaxDepth)
+	return b
+}
+
 // message appends the fields of the struct r. At most depth messages may be in one another there.
 func (e *encoder) message(n *node, dst []byte, r memory.Ref, depth int) []byte {
 	if depth == 0 {
-		e.fail("messages nest deeper than %d: the value may contain itself", MaxDepth)
-		return dst
+		return e.tooDeep(dst)
 	}
 	// In b there is always room for all fields that follow; see step.room.
 	b, i := generated.Room(dst, n.need), len(dst)
@@ -312,8 +317,14 @@ func (n *node) entryTag(number protowire.Number) string {
 
 func (e *encoder) table(f *field, b []byte, r memory.Ref, depth int) []byte {
 	n := f.node
+	if n.wraps { // an entry is a message, as for the decoder
+		depth--
+	}
 	key, value := reflect.New(n.key.typ), reflect.New(n.elem.typ)
 	for entries := r.Value(n.typ).MapRange(); entries.Next() && e.err == nil; {
+		if depth == 0 {
+			return e.tooDeep(b)
+		}
 		key.Elem().SetIterKey(entries)
 		value.Elem().SetIterValue(entries)
 		b = append(append(b, f.tag...), 0)
@@ -322,6 +333,9 @@ func (e *encoder) table(f *field, b []byte, r memory.Ref, depth int) []byte {
 		at, elem := memory.Of(value), n.elem
 		if elem.op == opPointer {
 			if at.IsNil() && elem.elem.stock != nil {
+				if depth == 1 {
+					return e.tooDeep(b)
+				}
 				b = generated.SetLength(append(append(b, elem.entryTag(2)...), 0), body)
 				continue
 			}
