@@ -372,6 +372,7 @@ func (c *caller) open(ctx context.Context, r route, method string, sample any, o
 // streamEnded returns the function that counts a stream which is opened now, once, with the code that it ended with. bytes are those of its messages.
 func streamEnded(all *stats.Callers, p *Peer, method string, bytes func() (sent, came int)) func(Code) {
 	from, counted := session.Nanos(), new(atomic.Bool)
+	method = all.Kept(method)
 	return func(code Code) {
 		if !counted.Swap(true) {
 			m := all.Of(method)

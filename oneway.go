@@ -60,6 +60,7 @@ func (c *caller) startOneway(ctx context.Context, p *Peer, sc *session.Call, of 
 		}
 	}
 	args := sc.Args
+	sc.Method = c.stats.Kept(sc.Method)
 	sc.Async = func(sc *session.Call) {
 		<-p.oneway
 		_ = c.ended(p.s, sc) // it is counted; no caller waits for its error

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/weftrpc/weft"
@@ -19,6 +20,7 @@ import (
 	"github.com/weftrpc/weft/codec/protobuf"
 	"github.com/weftrpc/weft/codec/raw"
 	"github.com/weftrpc/weft/internal/poison"
+	"github.com/weftrpc/weft/internal/polltest"
 )
 
 // note is a message that travels with any codec.
@@ -368,5 +370,37 @@ func TestNamesInMemoryUsedAgain(t *testing.T) {
 		if m.Calls != rounds/3 {
 			t.Errorf("%s was called %d times, want %d", m.Method, m.Calls, rounds/3)
 		}
+	}
+}
+
+// A one-way call and a stream may end when the handler that made them has returned: they are counted by the name that they had.
+func TestNamesThatEndLater(t *testing.T) {
+	for want, call := range map[string]func(context.Context, *weft.Client, string) error{
+		"Echo.Notify": func(ctx context.Context, c *weft.Client, name string) error { return c.Notify(ctx, name, &note{}) },
+		"Echo.Stream": func(ctx context.Context, c *weft.Client, name string) error {
+			_, err := weft.OpenStream[note, note](ctx, c, name)
+			return err
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			resume := make(chan bool)
+			c := start(t, nil, func(s *weft.Server) error {
+				must(t, weft.Handle(s, "Echo.Notify", func(context.Context, *note) (*note, error) { <-resume; return &note{}, nil }))
+				return weft.HandleStream(s, "Echo.Stream", func(ctx context.Context, _ *weft.Stream[note, note]) error { <-ctx.Done(); return ctx.Err() })
+			}).dial(nil)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			memory := []byte(want)
+			must(t, call(ctx, c, unsafe.String(&memory[0], len(memory))))
+			clear(memory)
+			close(resume)
+			cancel()
+			polltest.Until(t, time.Minute, "the call is counted", func() error {
+				if all := c.Stats().Methods; len(all) != 1 || all[0].Method != want || all[0].Calls != 1 {
+					return fmt.Errorf("counted are %+v", all)
+				}
+				return nil
+			})
+		})
 	}
 }

@@ -49,6 +49,17 @@ func (c *Callers) Of(method string) *Called {
 	return m
 }
 
+// Kept returns the name of a method in memory of its own, for what outlasts the call: that of the caller may be used again.
+func (c *Callers) Kept(method string) string {
+	if m := c.last.Load(); m != nil && m.name == method {
+		return m.name
+	}
+	if m := c.Known(method); m != nil {
+		return m.name
+	}
+	return strings.Clone(method)
+}
+
 // Known is the statistics of a method; nil: it was not called, or has none of its own.
 func (c *Callers) Known(method string) *Called {
 	if m := c.first.Load(); m != nil && m.name == method {
