@@ -427,7 +427,9 @@ func empty(v any) {
 		m.Reset()
 		return
 	}
-	reflect.ValueOf(v).Elem().SetZero()
+	if p := reflect.ValueOf(v); p.Kind() == reflect.Pointer && !p.IsNil() { // otherwise the decoder says what is wrong
+		p.Elem().SetZero()
+	}
 }
 
 func recovered(err *error, doing string, v any) {

@@ -45,8 +45,9 @@ type kind struct {
 
 // A shape is the messages that one of a type may have in it.
 type shape struct {
-	height int // how many of them may be in one another, with itself; endless for a type that can contain itself, or holds such a one
-	parts  []part
+	height   int // how many of them may be in one another, with itself; endless for a type that can contain itself, or holds such a one
+	parts    []part
+	extended bool // a message may have extensions, of any type
 }
 
 const endless = 1 << 30
@@ -62,7 +63,7 @@ func shapeOf(d protoreflect.MessageDescriptor, known map[protoreflect.FullName]*
 	if s := known[d.FullName()]; s != nil {
 		return s
 	}
-	s := &shape{height: endless}
+	s := &shape{height: endless, extended: d.ExtensionRanges().Len() > 0}
 	known[d.FullName()] = s
 	height, fields := 1, d.Fields()
 	for i := range fields.Len() {
@@ -72,7 +73,9 @@ func shapeOf(d protoreflect.MessageDescriptor, known map[protoreflect.FullName]*
 			height = max(height, 1+p.shape.height)
 		}
 	}
-	s.height = min(height, endless)
+	if !s.extended {
+		s.height = min(height, endless)
+	}
 	return s
 }
 
@@ -89,7 +92,19 @@ func (s *shape) tooDeep(m protoreflect.Message, depth int) bool {
 			return true
 		}
 	}
-	return false
+	return s.extended && extensionsTooDeep(m, depth+1)
+}
+
+// extensionsTooDeep is tooDeep for the extensions of m, at that depth.
+func extensionsTooDeep(m protoreflect.Message, depth int) (deep bool) {
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if f.IsExtension() && f.Message() != nil {
+			p := part{f, shapeOf(f.Message(), make(map[protoreflect.FullName]*shape))}
+			deep = !p.shape.fits(depth) && p.tooDeep(v, depth)
+		}
+		return !deep
+	})
+	return deep
 }
 
 // tooDeep reports whether a message at that depth nests too deep, of those that the field has.

@@ -228,6 +228,7 @@ func TestStockDepth(t *testing.T) {
 		"a map of messages":     func() *stock.Three { return &stock.Three{ByNumber: map[int64]*stock.Leaf{1: leaf()}} },
 		"a map of nil messages": func() *stock.Three { return &stock.Three{ByNumber: map[int64]*stock.Leaf{1: nil}} },
 		"an empty map":          func() *stock.Three { return &stock.Three{ByNumber: map[int64]*stock.Leaf{}} },
+		"a list of nil":         func() *stock.Three { return &stock.Three{Leaves: []*stock.Leaf{nil}} },
 		"a list":                func() *stock.Three { return &stock.Three{Leaves: []*stock.Leaf{leaf()}} },
 	} {
 		for _, c := range []codec.Codec{protobuf.New(), c} {

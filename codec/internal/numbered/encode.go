@@ -288,6 +288,9 @@ func (e *encoder) list(f *field, b []byte, r memory.Ref, depth int) []byte {
 		at, elem := f.node.at(r, k), n
 		if n.op == opPointer {
 			if at.IsNil() && n.elem.stock != nil {
+				if depth == 1 {
+					return e.tooDeep(b)
+				}
 				b = append(append(b, f.tag...), 0)
 				continue
 			}

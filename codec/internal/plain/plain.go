@@ -50,9 +50,7 @@ func gather(t reflect.Type, base memory.Offset, path []int) (sent, rest []Field,
 		f.At, f.JSON = memory.Join(base, f.StructField), tags.JSONName(f.StructField)
 		embedded := f.Anonymous && f.JSON == f.Name && f.Tag.Get("json") == ""
 		switch {
-		case !embedded && f.JSON != "" && tags.Hides(f.StructField):
-			return nil, nil, fmt.Errorf("what is in %s.%s would be lost, since its type is not exported", t, f.Name)
-		case f.JSON == "", !f.IsExported() && !embedded:
+		case f.JSON == "":
 			rest = append(rest, f)
 		case embedded && tags.IsPlain(f.Type) && self.Of(f.Type) == self.None:
 			innerSent, innerRest, err := gather(f.Type, f.At, f.Path)
@@ -62,6 +60,8 @@ func gather(t reflect.Type, base memory.Offset, path []int) (sent, rest []Field,
 			sent, rest = append(sent, innerSent...), append(rest, innerRest...)
 		case embedded && f.Type.Kind() == reflect.Pointer && tags.IsPlain(f.Type.Elem()):
 			return nil, nil, fmt.Errorf("%s.%s is an embedded pointer, which has no form in Protocol Buffers: give the field a name", t, f.Name)
+		case tags.Hides(f.StructField):
+			return nil, nil, fmt.Errorf("what is in %s.%s would be lost, since its type is not exported", t, f.Name)
 		case !f.IsExported():
 			rest = append(rest, f)
 		default:

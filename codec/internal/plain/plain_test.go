@@ -14,6 +14,9 @@ type (
 	}
 	Other  struct{ ID int }
 	hidden struct{ X int }
+	coded  struct {
+		X int `weft:"1"`
+	}
 )
 
 func TestFields(t *testing.T) {
@@ -48,7 +51,8 @@ func TestErrors(t *testing.T) {
 			Base
 			Other
 		}](),
-		"has no exported field": reflect.TypeFor[struct{ a, b int }](),
+		"has no exported field":                   reflect.TypeFor[struct{ a, b int }](),
+		"what is in struct { plain.coded }.coded": reflect.TypeFor[struct{ coded }](),
 		"what is in": reflect.TypeFor[struct {
 			hidden `json:"h"`
 		}](),
