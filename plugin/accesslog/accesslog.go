@@ -179,7 +179,9 @@ func (l *accessLog) opened(ctx context.Context, info *weft.CallInfo, next weft.O
 		return nil, err
 	}
 	counted.RawStream = stream
-	return ended.Watch(ctx, counted, func(err error) { l.stream(ctx, made, info, began, counted, err) }), nil
+	kept := *info
+	kept.Method = strings.Clone(info.Method) // the stream may outlast the caller's memory of it
+	return ended.Watch(ctx, counted, func(err error) { l.stream(ctx, made, &kept, began, counted, err) }), nil
 }
 
 // stream is unary for a stream.
@@ -237,7 +239,7 @@ func (l *accessLog) write(ctx context.Context, r record) {
 		code = weft.CodeOf(r.err)
 	}
 	attrs := make([]slog.Attr, 0, 16)
-	attrs = append(attrs, slog.String("call", r.direction), slog.String("method", cut(r.info.Method)),
+	attrs = append(attrs, slog.String("call", r.direction), slog.String("method", strings.Clone(cut(r.info.Method))),
 		slog.String("code", code.String()), slog.Duration("duration", r.took))
 	if slow {
 		attrs = append(attrs, slog.Bool("slow", true))

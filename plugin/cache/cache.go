@@ -359,6 +359,11 @@ func (c *Cache) lead(ctx context.Context, k key, ttl time.Duration, f *flight, c
 		got.reply = &reply
 	}
 	f.answer, f.err = got, err
+	if e, ok := err.(*weft.Error); ok { // the memory of this call's name may be used again before the others have the error
+		shared := *e
+		shared.Method = strings.Clone(e.Method)
+		f.err = &shared
+	}
 	f.unknown = err != nil && (ctx.Err() != nil || errors.Is(err, weft.Canceled) || errors.Is(err, weft.DeadlineExceeded))
 	return got.reply, err
 }

@@ -72,6 +72,7 @@ func (k *kept) of(s series, bounds int) buckets {
 	if k.n.Load() >= maxSeries {
 		return nil
 	}
+	s.method = strings.Clone(s.method) // the caller's may be in memory that is used again
 	found, known := k.all.LoadOrStore(s, make(buckets, bounds+1))
 	if !known {
 		k.n.Add(1)
@@ -96,7 +97,7 @@ func (k *kept) list(s series) (all []client.Exemplar) {
 
 func (x *exemplars) serve(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
 	reply, err := next(ctx, info, req)
-	x.note(servedFamily, x.served(ctx), info, received(ctx), err)
+	x.note(servedFamily, x.served(ctx), info.Method, received(ctx), err)
 	return reply, err
 }
 
@@ -106,20 +107,20 @@ func (x *exemplars) serveStream(ctx context.Context, info *weft.CallInfo, stream
 	if errors.Is(err, io.EOF) {
 		told = nil // the handler has passed on the end of its input
 	}
-	x.note(servedFamily, x.served(ctx), info, received(ctx), told)
+	x.note(servedFamily, x.served(ctx), info.Method, received(ctx), told)
 	return err
 }
 
 func (x *exemplars) call(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
 	began := session.Nanos()
 	reply, err := next(ctx, info, req)
-	x.note(calledFamily, x.called(ctx), info, began, err)
+	x.note(calledFamily, x.called(ctx), info.Method, began, err)
 	return reply, err
 }
 
 func (x *exemplars) open(ctx context.Context, info *weft.CallInfo, next weft.OpenFunc) (weft.RawStream, error) {
-	began := session.Nanos()
-	end := func(err error) { x.note(calledFamily, x.called(ctx), info, began, err) }
+	began, method := session.Nanos(), strings.Clone(info.Method) // the stream may outlast the caller's memory of it
+	end := func(err error) { x.note(calledFamily, x.called(ctx), method, began, err) }
 	stream, err := next(ctx, info)
 	if err != nil {
 		end(err)
@@ -137,7 +138,7 @@ func received(ctx context.Context) int64 {
 }
 
 // note keeps a call that has ended, if it has labels.
-func (x *exemplars) note(family string, labels client.Labels, info *weft.CallInfo, began int64, err error) {
+func (x *exemplars) note(family string, labels client.Labels, method string, began int64, err error) {
 	if len(labels) == 0 {
 		return
 	}
@@ -146,7 +147,7 @@ func (x *exemplars) note(family string, labels client.Labels, info *weft.CallInf
 		code = weft.CodeOf(err)
 	}
 	bounds := x.c.bounds
-	all := x.c.exemplars.of(series{family, x.name, strings.ToValidUTF8(figures.MethodName(info.Method), "\uFFFD"), figures.Status(code)}, len(bounds))
+	all := x.c.exemplars.of(series{family, x.name, strings.ToValidUTF8(figures.MethodName(method), "\uFFFD"), figures.Status(code)}, len(bounds))
 	if all == nil {
 		return
 	}
