@@ -284,12 +284,9 @@ func (s *goSource) form(t types.Type, options string) (*form, error) {
 				f.kind = kinds[1]
 				break
 			}
-			elem, err := s.form(of, options)
+			elem, err := s.element(of, options, "a list")
 			if err != nil {
 				return nil, err
-			}
-			if elem.kind >= formPointer && !source.PointsToStruct(of) {
-				return nil, fmt.Errorf("a %s has no form in Protocol Buffers within a list: put it in a struct", elem.typ)
 			}
 			f.kind, f.elem, known = kinds[0], elem, true
 		case *types.Interface:
@@ -307,6 +304,13 @@ func (s *goSource) form(t types.Type, options string) (*form, error) {
 			}
 			f.kind, f.elem, known = formPointer, elem, true
 		case *types.Map:
+			key, err := s.form(u.Key(), "")
+			if err == nil && (key.kind == formFloat || key.kind > formText) {
+				err = fmt.Errorf("a %s cannot be the key of a map in Protocol Buffers", key.typ)
+			}
+			if _, of := s.element(u.Elem(), options, "a map"); err != nil || of != nil {
+				return nil, errors.Join(err, of)
+			}
 			f.kind, known = formMap, true
 		case *types.Struct:
 			if !source.Numbered(u) && u.NumFields() > 0 {
@@ -324,6 +328,15 @@ func (s *goSource) form(t types.Type, options string) (*form, error) {
 		return nil, fmt.Errorf("the option %q of the tag does not fit a %s", options, f.typ)
 	}
 	return f, nil
+}
+
+// element is form for what is in a list or a map.
+func (s *goSource) element(t types.Type, options, in string) (*form, error) {
+	f, err := s.form(t, options)
+	if err == nil && f.kind >= formPointer && !source.PointsToStruct(t) {
+		err = fmt.Errorf("a %s has no form in Protocol Buffers within %s: put it in a struct", f.typ, in)
+	}
+	return f, err
 }
 
 // basic is form for types of numbers and strings.

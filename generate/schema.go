@@ -129,19 +129,8 @@ func messagesOf(sig *types.Signature, k kind) (request, reply types.Type) {
 	in, out := sig.Params(), sig.Results()
 	switch k {
 	case filling:
-		return element(in.At(1).Type()), element(in.At(2).Type())
+		return source.Message(in.At(1).Type()), source.Message(in.At(2).Type())
 	case unary, serverStream, clientStream, bidiStream:
 	}
-	return element(in.At(1).Type()), element(out.At(0).Type())
-}
-
-// element is what a pointer points to, also the pointers of an iter.Seq2.
-func element(t types.Type) types.Type {
-	if n, ok := types.Unalias(t).(*types.Named); ok && n.TypeArgs().Len() > 0 && source.IsNamed(t, "iter", "Seq2") {
-		t = n.TypeArgs().At(0)
-	}
-	if p, ok := types.Unalias(t).(*types.Pointer); ok {
-		return p.Elem()
-	}
-	return t
+	return source.Message(in.At(1).Type()), source.Message(out.At(0).Type())
 }

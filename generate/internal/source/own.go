@@ -14,6 +14,17 @@ func IsNamed(t types.Type, pkg, name string) bool {
 	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == pkg && n.Obj().Name() == name
 }
 
+// Message is what a pointer points to, also the pointers of an iter.Seq2: the message of a parameter or a result.
+func Message(t types.Type) types.Type {
+	if n, ok := types.Unalias(t).(*types.Named); ok && n.TypeArgs().Len() > 0 && IsNamed(t, "iter", "Seq2") {
+		t = n.TypeArgs().At(0)
+	}
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		return p.Elem()
+	}
+	return t
+}
+
 // Endless reports whether a list, a map or a pointer contains itself without a struct between, or a type that encodes itself.
 func Endless(t types.Type) bool {
 	for seen := []types.Type(nil); ; {
