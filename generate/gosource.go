@@ -219,7 +219,7 @@ func (s *goSource) sequence(t types.Type) string {
 // record reads a struct, if its fields have numbers.
 func (s *goSource) record(t *ast.TypeSpec) error {
 	object, _ := s.pkg.TypesInfo.Defs[t.Name].(*types.TypeName)
-	if object == nil || t.TypeParams != nil || t.Assign.IsValid() {
+	if object == nil || object.Name() == "_" || t.TypeParams != nil || t.Assign.IsValid() {
 		return nil
 	}
 	st, ok := object.Type().Underlying().(*types.Struct)
@@ -230,6 +230,9 @@ func (s *goSource) record(t *ast.TypeSpec) error {
 	var errs []error
 	for i := range st.NumFields() {
 		v, tag := st.Field(i), reflect.StructTag(st.Tag(i)).Get("weft")
+		if tag != "-" && source.Hides(v) {
+			errs = append(errs, s.errorf(v.Pos(), "what is in %s.%s would be lost, since its type is not exported", r.name, v.Name()))
+		}
 		if !v.Exported() || tag == "-" {
 			if v.Name() != "_" {
 				r.others = append(r.others, v.Name())

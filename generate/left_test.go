@@ -173,3 +173,22 @@ func (s *Seal) UnmarshalWeft(b []byte) error           { copy(s[:], b); return n
 		t.Errorf("go vet: %v\n%s", err, out)
 	}
 }
+
+// TestHidden has embedded structs that are left out or hold nothing, whose types are not exported, and a type without a name.
+func TestHidden(t *testing.T) {
+	dir := module(t, map[string]string{"a.go": strings.ReplaceAll(`package shop
+
+type (
+	base struct { X int32 'weft:"1"' }
+	none struct{}
+	_ struct { A int 'weft:"1"' }
+	N struct { base 'weft:"-"'; none; b base; B int64 'weft:"2"' }
+)
+`, "'", "`")})
+	if log, err := command(t, dir, "-codec"); err != nil || log != "" {
+		t.Fatalf("%v\n%s", err, log)
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", "build", ".").CombinedOutput(); err != nil {
+		t.Errorf("go build: %v\n%s", err, out)
+	}
+}

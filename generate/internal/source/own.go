@@ -49,6 +49,16 @@ func Numbered(st *types.Struct) bool {
 	return false
 }
 
+// Hides reports whether a field embeds a struct whose type is not exported, and which has fields, as codec/internal/tags has it.
+func Hides(f *types.Var) bool {
+	t := f.Type()
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	st, ok := t.Underlying().(*types.Struct)
+	return ok && f.Embedded() && !f.Exported() && st.NumFields() > 0
+}
+
 // OwnForm is the end of the names of the methods by which a type encodes itself: "Weft", "Binary", "Text", or "". The rules are
 // those of codec/internal/self, and of structs with numbers.
 func OwnForm(t types.Type) string {
