@@ -76,9 +76,11 @@ func schemaOfGo(ctx context.Context, cfg Config, patterns []string, b *schema.Bu
 	}
 	var errs []error
 	for _, pkg := range loaded {
-		for _, syntax := range pkg.Syntax {
+		sources, err := source.Files(pkg)
+		errs = append(errs, err)
+		for _, src := range sources {
 			s := &goSource{pkg: pkg, f: &file{pkg: pkg.Name, imports: names.NewImports()}}
-			errs = append(errs, s.file(syntax, false))
+			errs = append(errs, s.file(src.Syntax, false))
 			for _, svc := range s.f.services {
 				found = true
 				errs = append(errs, describeService(b, r, pkg, svc))

@@ -133,6 +133,27 @@ type Shop interface {
 	}
 }
 
+// TestSchemaBesideOutputs has the output for a .proto file, with a comment that looks like a directive, beside a service.
+func TestSchemaBesideOutputs(t *testing.T) {
+	folder := write(t, map[string]string{
+		"go.mod":  "module example.org/p\n\ngo 1.26\n",
+		"p.go":    "package p\n\nimport \"context\"\n\n//weft:service\ntype S interface{ M(ctx context.Context, req *R) (*R, error) }\n\ntype R struct{ A int }\n",
+		"q.proto": "syntax = \"proto3\";\npackage q;\nmessage Q {}\nservice T {\n  // weft:idempotent would be wrong here.\n  rpc Get(Q) returns (Q);\n}\n",
+	})
+	cfg := generate.Config{Dir: folder, Inputs: []string{"q.proto"}, Package: "p"}
+	outputs, err := generate.Generate(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := generate.Write(outputs); err != nil {
+		t.Fatal(err)
+	}
+	m, err := generate.Schema(t.Context(), generate.Config{Dir: folder})
+	if err != nil || len(m.Services) != 1 || m.Services[0].Name != "S" {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
 func TestSchemaErrors(t *testing.T) {
 	const head = "package p\n\nimport \"context\"\n\n//weft:service\ntype S interface{ M(ctx context.Context, req *R) (*R, error) }\n\n"
 	for want, text := range map[string]string{
