@@ -123,6 +123,7 @@ func TestPluginImports(t *testing.T) {
 	b := file("b.proto", "b", "Mine", "a.proto")
 	b.Service = []*descriptorpb.ServiceDescriptorProto{{Name: proto.String("S"), Method: []*descriptorpb.MethodDescriptorProto{{
 		Name: proto.String("do_it"), InputType: proto.String(".a.Theirs"), OutputType: proto.String(".b.Mine"), ServerStreaming: proto.Bool(true),
+		Options: &descriptorpb.MethodOptions{Deprecated: proto.Bool(true)},
 	}}}}
 	gen, err := protogen.Options{}.New(&pluginpb.CodeGeneratorRequest{FileToGenerate: []string{"b.proto"}, ProtoFile: []*descriptorpb.FileDescriptorProto{file("a.proto", "a", "Theirs"), b}})
 	if err != nil {
@@ -132,7 +133,7 @@ func TestPluginImports(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := gen.Response().File[0].GetContent()
-	for _, want := range []string{`"example.com/a"`, "DoIt(ctx context.Context, req *a.Theirs) iter.Seq2[*Mine, error]", `"b.S.do_it"`} {
+	for _, want := range []string{`"example.com/a"`, "// Deprecated: the definition says so.\n\tDoIt(ctx context.Context, req *a.Theirs) iter.Seq2[*Mine, error]", `"b.S.do_it"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}

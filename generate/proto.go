@@ -160,11 +160,11 @@ func (s *protoSource) records(all protoreflect.MessageDescriptors) error {
 				errs = append(errs, fmt.Errorf("%s: the field %s: %w", protofile.Pos(fd), fd.FullName(), err))
 				continue
 			}
-			doc := protofile.Comment(fd)
+			var more []string
 			if o := fd.ContainingOneof(); o != nil && !o.IsSynthetic() {
-				doc = strings.TrimLeft(doc+fmt.Sprintf("\nOf the fields of %s at most one is set.", o.Name()), "\n")
+				more = append(more, fmt.Sprintf("Of the fields of %s at most one is set.", o.Name()))
 			}
-			r.fields = append(r.fields, &field{name: names.Exported(string(fd.Name())), doc: doc, json: fd.JSONName(), number: int(fd.Number()), form: f})
+			r.fields = append(r.fields, &field{name: names.Exported(string(fd.Name())), doc: protofile.Comment(fd, more...), json: fd.JSONName(), number: int(fd.Number()), form: f})
 		}
 		s.f.structs = append(s.f.structs, r)
 		s.enums(d.Enums())

@@ -64,3 +64,47 @@ func TestPackageName(t *testing.T) {
 		t.Errorf("%s were written, %v", names, err)
 	}
 }
+
+// TestDeprecated has the option "deprecated" on all that has a comment in Go, with a comment in the file and without one.
+func TestDeprecated(t *testing.T) {
+	dir := protos(t, map[string]string{"a.proto": `
+// Shop sells.
+message Shop {
+  option deprecated = true;
+  int32 plain = 1 [deprecated = true];
+  oneof owner {
+    // The name of a person.
+    string person = 2 [deprecated = true];
+  }
+  int32 kept = 3 [deprecated = false];
+}
+enum Kind {
+  option deprecated = true;
+  BOX = 0 [deprecated = true];
+}
+service Shops {
+  option deprecated = true;
+  // Get gets.
+  rpc Get(Shop) returns (Shop) { option deprecated = true; }
+}
+`})
+	out, err := Generate(t.Context(), Config{Dir: dir, Inputs: []string{"a.proto"}, Package: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const line = "// Deprecated: the definition says so.\n"
+	text := string(out[0].Content)
+	for _, want := range []string{
+		"// Shop sells.\n//\n" + line + "type Shop struct {\n\t" + line + "\tPlain ",
+		"\t// The name of a person.\n\t// Of the fields of owner at most one is set.\n\t//\n\t" + line + "\tPerson ",
+		"\n" + line + "type Kind int32\n", "const (\n\t" + line + "\tKind_BOX ", "\n" + line + "type Shops interface {\n\t// Get gets.\n\t//\n\t" + line + "\tGet(",
+		"// Get gets.\n//\n" + line + "func (c *ShopsClient) Get(", `weft.Doc("Get gets.\n\nDeprecated: the definition says so.")`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the output has no %q:\n%s", want, text)
+		}
+	}
+	if n := strings.Count(text, line); n != 8 {
+		t.Errorf("%d lines:\n%s", n, text)
+	}
+}

@@ -59,14 +59,18 @@ func GoPackage(d protoreflect.FileDescriptor) (importPath, name string) {
 	return importPath, name
 }
 
-// Comment returns what the source says about a thing.
-func Comment(d protoreflect.Descriptor) string {
+// Comment returns what the source says about a thing, with more lines behind that. The option "deprecated" is its last paragraph.
+func Comment(d protoreflect.Descriptor, more ...string) string {
 	text := d.ParentFile().SourceLocations().ByDescriptor(d).LeadingComments
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, l := range lines {
 		lines[i] = strings.TrimPrefix(l, " ")
 	}
-	return strings.Join(lines, "\n")
+	lines = append(lines, more...)
+	if o, ok := d.Options().(interface{ GetDeprecated() bool }); ok && o.GetDeprecated() {
+		lines = append(lines, "", "Deprecated: the definition says so.")
+	}
+	return strings.TrimLeft(strings.Join(lines, "\n"), "\n")
 }
 
 // Pos is where a thing is defined, such as "shop.proto:7:3".
