@@ -201,7 +201,7 @@ func (d *differences) method(name string, old *schema.Method) {
 		a, b := d.values(pair[0], pair[1])
 		if wires, _ := a.breaks(b); len(wires) > 0 {
 			rule := [...]string{RequestTypeChanged, ReplyTypeChanged}[i]
-			d.note(Change{Rule: rule, Category: CategoryWire, Wires: wires, At: name, Text: "the " + what + " of " + name + " was " + a.text() + " and is " + b.text(),
+			d.note(Change{Rule: rule, Category: CategoryWire, Wires: wires, At: name, Text: "the " + what + " of " + name + became(a, b),
 				Advice: "give the new type a method of another name"})
 		}
 		d.within(pair[0], pair[1])

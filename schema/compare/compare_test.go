@@ -1,6 +1,7 @@
 package compare_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -128,6 +129,8 @@ func TestFields(t *testing.T) {
 		{"signed to unsigned", "FIELD_TYPE_CHANGED main.T.A json,messagepack,protobuf", of[struct{ A int32 }](t), of[struct{ A uint32 }](t)},
 		{"float to double", "FIELD_TYPE_CHANGED main.T.A protobuf", of[struct{ A float32 }](t), of[struct{ A float64 }](t)},
 		{"text to bytes", "FIELD_TYPE_CHANGED main.T.A json", of[struct{ A string }](t), of[struct{ A []byte }](t)},
+		{"bytes to text", "FIELD_TYPE_CHANGED main.T.A json,protobuf", of[struct{ A []byte }](t), of[struct{ A string }](t)},
+		{"lists of bytes to text", "FIELD_TYPE_CHANGED main.T.A json,protobuf", of[struct{ A [][]byte }](t), of[struct{ A []string }](t)},
 		{"text to a number", "FIELD_TYPE_CHANGED main.T.A json,messagepack,protobuf", of[struct{ A string }](t), of[struct{ A int }](t)},
 		{"duration to integer", "FIELD_TYPE_CHANGED main.T.A protobuf", of[struct{ A time.Duration }](t), of[struct{ A int64 }](t)},
 		{"encoding", "FIELD_TYPE_CHANGED main.T.A protobuf", of[struct {
@@ -276,6 +279,48 @@ func TestEnumsAndOneofs(t *testing.T) {
 	} {
 		if got := text(compare.Models(base, now)); got != want {
 			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// TestTypesOfFiles changes the type of a field of a .proto file, whose JSON is that of protojson.
+func TestTypesOfFiles(t *testing.T) {
+	with := func(origin, kind string) *schema.Model {
+		return model(t, `"messages":[{"name":"a.M",`+origin+`,"fields":[{"name":"a","proto":"a","number":1,"type":`+kind+`}]}],
+			"services":[{"name":"S","methods":[{"name":"M","kind":"unary","request":{"kind":"message","name":"a.M"},"reply":{"kind":"any"}}]}]`)
+	}
+	scalar := func(kind string) string { return `{"kind":"` + kind + `"}` }
+	list := func(kind string) string { return `{"kind":"list","elem":` + scalar(kind) + `}` }
+	byKey := func(kind string) string {
+		return `{"kind":"map","key":` + scalar(kind) + `,"elem":` + scalar("bool") + `}`
+	}
+	const file, code, text, number = `"file":"a.proto"`, `"go":"a.M"`, " (a string in JSON)", " (a number in JSON)"
+	for _, c := range []struct {
+		old, now, want, text string // want is the rule and the wires
+		origin               string // of the message now; a file unless it is given
+	}{
+		{old: scalar("bytes"), now: scalar("string"), want: "FIELD_TYPE_CHANGED json,protobuf", text: "bytes and is string"},
+		{old: scalar("string"), now: scalar("bytes"), want: "FIELD_TYPE_CHANGED json", text: "string and is bytes"},
+		{old: scalar("int32"), now: scalar("int64"), want: "FIELD_TYPE_CHANGED json", text: "int32" + number + " and is int64" + text},
+		{old: scalar("uint32"), now: scalar("uint64"), want: "FIELD_TYPE_CHANGED json", text: "uint32" + number + " and is uint64" + text},
+		{old: `{"kind":"int32","proto":"zigzag"}`, now: `{"kind":"int64","proto":"zigzag"}`, want: "FIELD_TYPE_CHANGED json", text: "int32 (zigzag)" + number + " and is int64 (zigzag)" + text},
+		{old: scalar("int64"), now: scalar("int32"), want: "FIELD_TYPE_CHANGED json,protobuf", text: "int64" + text + " and is int32" + number},
+		{old: list("int32"), now: list("int64"), want: "FIELD_TYPE_CHANGED json", text: "list of int32" + number + " and is list of int64" + text},
+		{old: scalar("int64"), now: scalar("uint64"), want: "FIELD_TYPE_CHANGED json,protobuf", text: "int64 and is uint64"},
+		{old: scalar("int64"), now: scalar("string"), want: "FIELD_TYPE_CHANGED json,protobuf", text: "int64 and is string"},
+		{old: byKey("int32"), now: byKey("int64"), want: "FIELD_TYPE_WIDENED", text: "map of int32 to bool and is map of int64 to bool"},
+		{old: scalar("int64"), now: scalar("int64"), origin: code, want: "FIELD_TYPE_CHANGED json", text: "int64" + text + " and is int64" + number},
+		{old: byKey("int64"), now: byKey("int64"), origin: code},
+	} {
+		all := compare.Models(with(file, c.old), with(cmp.Or(c.origin, file), c.now))
+		if c.want == "" {
+			if len(all) > 0 {
+				t.Errorf("%s: %+v", c.now, all)
+			}
+			continue
+		}
+		if len(all) != 1 || strings.TrimSpace(all[0].Rule+" "+strings.Join(all[0].Wires, ",")) != c.want || all[0].Text != "the field a of a.M was "+c.text {
+			t.Errorf("%s to %s: %+v, want %s, %s", c.old, c.now, all, c.want, c.text)
 		}
 	}
 }

@@ -114,7 +114,7 @@ func (d *differences) addedField(old *schema.Message, g *schema.Field) {
 	for _, f := range old.Fields {
 		if f.Number == g.Number && f.Number > 0 {
 			d.note(Change{Rule: FieldNumberReused, Category: CategoryWire, Wires: []string{WireProtobuf}, At: at, Via: d.via,
-				Text:   fmt.Sprintf("%s has the number %d, which was that of %s, a %s", what, g.Number, f.Label(), value{f.Type, old.Stock()}.text()),
+				Text:   fmt.Sprintf("%s has the number %d, which was that of %s, a %s", what, g.Number, f.Label(), value{f.Type, old.Stock()}.text("")),
 				Advice: "give it a number that no field had"})
 			return
 		}
@@ -264,7 +264,7 @@ func oldNames(now *schema.Message, f *schema.Field, wires []string) string {
 func (d *differences) fieldType(what, at string, old, now value, wires []string) {
 	broken, wider := old.breaks(now)
 	broken = intersect(broken, wires)
-	was := what + " was " + old.text() + " and is " + now.text()
+	was := what + became(old, now)
 	switch {
 	case len(broken) > 0:
 		d.note(Change{Rule: FieldTypeChanged, Category: CategoryWire, Wires: broken, At: at, Via: d.via, Text: was, Advice: "add a field of the new type, and fill both for a while"})

@@ -19,8 +19,8 @@ func (d *differences) values(a, b *schema.Type) (value, value) {
 	return value{a, false}, value{b, false}
 }
 
-// text names the type, for people.
-func (v value) text() string {
+// text names the type, for people. form comes behind the innermost element.
+func (v value) text(form string) string {
 	prefix := ""
 	if v.Optional {
 		prefix = "optional "
@@ -29,11 +29,11 @@ func (v value) text() string {
 	case schema.KindMessage, schema.KindEnum:
 		return prefix + v.Name
 	case schema.KindList:
-		return prefix + "list of " + v.elem().text()
+		return prefix + "list of " + v.elem().text(form)
 	case schema.KindArray:
-		return fmt.Sprintf("%sarray of %d %s", prefix, v.Length, v.elem().text())
+		return fmt.Sprintf("%sarray of %d %s", prefix, v.Length, v.elem().text(form))
 	case schema.KindMap:
-		return prefix + "map of " + value{v.Key, v.stock}.text() + " to " + v.elem().text()
+		return prefix + "map of " + v.key().text("") + " to " + v.elem().text(form)
 	}
 	text := prefix + string(v.Kind)
 	if v.Proto != "" {
@@ -42,10 +42,42 @@ func (v value) text() string {
 	if v.JSON != "" {
 		text += " (" + v.JSON + " in JSON)"
 	}
-	return text
+	return text + form
 }
 
+// became says what a type was and is. Where JSON has an integer as a number on one side and as a string on the other, it says that too: the
+// names of the types may be the same.
+func became(old, now value) string {
+	was, is := old.integer(), now.integer()
+	if was == is || was == "" || is == "" {
+		was, is = "", ""
+	}
+	return " was " + old.text(was) + " and is " + now.text(is)
+}
+
+// integer is how JSON has the integers of the type, for people; "" when it holds none in a form of their kind.
+func (v value) integer() string {
+	for v.Elem != nil {
+		v = v.elem()
+	}
+	form := v.jsonForm()
+	what, bits := numbersOf(form)
+	switch {
+	case form == textual(v.Kind):
+		return " (a string in JSON)"
+	case bits > 0 && what != "float":
+		return " (a number in JSON)"
+	}
+	return ""
+}
+
+// textual is the form of an integer that protojson writes as a string.
+func textual(k schema.Kind) string { return string(k) + " as text" }
+
 func (v value) elem() value { return value{v.Elem, v.stock} }
+
+// key is the key of a map, which JSON has as a string everywhere.
+func (v value) key() value { return value{v.Key, false} }
 
 // jsonForm is what kind of value JSON has for the type: equal for types that read each other's.
 func (v value) jsonForm() string {
@@ -86,7 +118,7 @@ func (v value) jsonForm() string {
 		return "value"
 	}
 	if v.stock && (v.Kind == schema.KindInt64 || v.Kind == schema.KindUint64) {
-		return string(v.Kind) + " as text"
+		return textual(v.Kind)
 	}
 	return string(v.Kind)
 }
@@ -112,9 +144,7 @@ func (v value) packForm() string {
 // protoForm is the same for Protocol Buffers.
 func (v value) protoForm() string {
 	switch v.Proto {
-	case schema.ProtoBytes, schema.ProtoString:
-		return "string"
-	case schema.Value:
+	case schema.ProtoBytes, schema.ProtoString, schema.Value:
 		return v.Proto
 	}
 	switch v.Kind {
@@ -122,8 +152,6 @@ func (v value) protoForm() string {
 		return schema.Timestamp
 	case schema.KindDuration:
 		return schema.Duration
-	case schema.KindString, schema.KindBytes:
-		return "string" // as long as the bytes are UTF-8
 	case schema.KindInt8, schema.KindInt16:
 		return "int32" + v.Proto
 	case schema.KindUint8, schema.KindUint16:
@@ -192,7 +220,8 @@ func (v value) breaks(to value) (wires []string, wider bool) {
 		switch {
 		case widens(a, b, wire):
 			wider = true
-		case a != b, arrays && !alike, a == string(v.Kind) && slices.Contains(parts, wire): // the last has parts on this wire
+		case a != b && !(wire == WireProtobuf && a == schema.ProtoString && b == schema.ProtoBytes), // a reader of a string refuses what is not UTF-8
+			arrays && !alike, a == string(v.Kind) && slices.Contains(parts, wire): // the last has parts on this wire
 			wires = append(wires, wire)
 		}
 	}
@@ -205,6 +234,6 @@ func (v value) partsBreak(to value) (wires []string, wider bool) {
 	if v.Kind != schema.KindMap {
 		return wires, wider
 	}
-	keys, wide := value{v.Key, v.stock}.breaks(value{to.Key, to.stock})
+	keys, wide := v.key().breaks(to.key())
 	return append(wires, keys...), wider || wide
 }
