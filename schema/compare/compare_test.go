@@ -348,7 +348,7 @@ func TestReserved(t *testing.T) {
 		{"a field that is gone", "FIELD_REMOVED a.M.b", with(field("b", 5), "", "", ""), with("", five, "", "")},
 		{"without the name", "FIELD_REMOVED a.M.b json", with(field("b", 5), "", "", ""), with("", wide, "", "")},
 		{"without the number", "FIELD_REMOVED a.M.b protobuf", with(field("b", 5), "", "", ""), with("", `"names":["b"]`, "", "")},
-		{"a value that is gone", "ENUM_VALUE_REMOVED a.E.B", with("", "", `,{"name":"B","number":2}`, ""), with("", "", "", `"numbers":[{"first":-1,"last":2}],"names":["B"]`)},
+		{"a value that is gone", "ENUM_VALUE_REMOVED a.E.B json", with("", "", `,{"name":"B","number":2}`, ""), with("", "", "", `"numbers":[{"first":-1,"last":2}],"names":["B"]`)},
 		{"nothing is reserved any more", "RESERVED_REMOVED a.E protobuf; RESERVED_REMOVED a.E json; RESERVED_REMOVED a.M protobuf; RESERVED_REMOVED a.M json", with("", five, "", five), with("", "", "", "")},
 		{"a part of a range", "RESERVED_REMOVED a.M protobuf; RESERVED_REMOVED a.M protobuf", with("", wide, "", ""), with("", `"numbers":[{"first":1,"last":4},{"first":6,"last":8},{"first":20,"last":536870911}]`, "", "")},
 		{"the number of a field", "FIELD_NUMBER_REUSED a.M.c protobuf", with("", `"numbers":[{"first":5,"last":5}]`, "", ""), with(field("c", 5), "", "", "")},

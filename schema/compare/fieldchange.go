@@ -342,7 +342,7 @@ func (d *differences) enums(old, now *schema.Enum) {
 				Advice: "JSON has values by name: keep the old name as an alias, with the option allow_alias"})
 		default:
 			d.note(gone(Change{Rule: EnumValueRemoved, Category: CategoryWire, Wires: []string{WireJSON, WireProtobuf}, At: at, Via: d.via, Text: what + " is gone",
-				Advice: "programs that send it are refused by JSON, and not understood by Protocol Buffers: keep it until no program sends it, and reserve its number and its name"}, now.Reserved, user{v.Number, v.Name}))
+				Advice: "readers of JSON refuse its name or take it for zero, and those of Protocol Buffers get a number without a name: keep it until no program sends it, and reserve its number and its name"}, now.Reserved, user{v.Number, v.Name}))
 		}
 	}
 	var users []user

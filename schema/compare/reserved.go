@@ -81,9 +81,10 @@ func (d *differences) usesReserved(old *schema.Reserved, at, what string, u user
 
 // gone is a change by which a field or a value is gone that travels on some wires. Where its number and its name are reserved, which is how a
 // .proto file says that this is on purpose, it breaks no wire, but code that is generated.
+// A value of an enumeration breaks JSON all the same: it travels there by its name, for which a reader that does not know it has no value.
 func gone(c Change, now *schema.Reserved, u user) Change {
 	c.Wires = slices.DeleteFunc(c.Wires, func(wire string) bool {
-		return wire == WireProtobuf && now.HasNumber(u.number) || wire == WireJSON && now.HasName(u.name)
+		return wire == WireProtobuf && now.HasNumber(u.number) || wire == WireJSON && c.Rule == FieldRemoved && now.HasName(u.name)
 	})
 	if len(c.Wires) == 0 {
 		c.Category, c.Advice = CategorySource, "remove it when no program uses it"
