@@ -73,6 +73,10 @@ func TestSchema(t *testing.T) {
 	t.Setenv("WEFT_REGISTRY", "file://"+path)
 	expect(t, 0, "export interface Arith", "", "", "schema", "Arith", "-o", "typescript")
 	expect(t, 1, "", "no server of Shop", "", "schema", "Shop")
+	const taken = "Shop was taken for a service in the registry: a package of Go is given as ./Shop or by its full path, and a .proto file with its ending"
+	expect(t, 1, "", taken, "", "schema", "Shop")
+	expect(t, 4, "", taken, "", "schema", "Shop", "--registry", "etcd://127.0.0.1:1")
+	expect(t, 4, "", taken, "", "schema", "check", "--against", "Shop", "./orders", "--registry", "etcd://127.0.0.1:1")
 
 	plain := weft.NewServer(nil)
 	l, err := plain.Listen(t.Context(), "tcp://127.0.0.1:0")
@@ -95,6 +99,10 @@ func TestSchemaFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, 0, "class Line(typing.TypedDict):", "", "", "schema", "orders.proto", "-o", "python")
+	t.Chdir("proto")
+	expect(t, 1, "", `"../orders.proto", which is not below a folder: name its folder with -I, as in -I .. orders.proto`, "", "schema", "../orders.proto", "--out", "out/")
+	expect(t, 0, "", "", "", "schema", "-I", "..", "orders.proto", "--out", "out/")
+	t.Chdir("..")
 	saved, err := os.ReadFile("schema.json")
 	if err != nil {
 		t.Fatal(err)

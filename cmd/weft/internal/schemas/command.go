@@ -108,7 +108,7 @@ func (e *exporting) run(ctx context.Context, p *shell.Shell, s source, names []s
 	for _, line := range out.LeftOut {
 		fmt.Fprintf(p.Log, "weft: left out: %s\n", line)
 	}
-	return e.write(p, out.Files)
+	return e.write(p, s, out.Files)
 }
 
 // Proto writes a service, or the method of it that name is, as .proto files, one behind the other: as the server at an address
@@ -141,8 +141,8 @@ func Proto(ctx context.Context, p *shell.Shell, address, service, name string) e
 	return nil
 }
 
-// write writes the files to where they were asked for.
-func (e *exporting) write(p *shell.Shell, files []export.File) error {
+// write writes the files of a source to where they were asked for.
+func (e *exporting) write(p *shell.Shell, s source, files []export.File) error {
 	folder := strings.HasSuffix(e.out, "/") || strings.HasSuffix(e.out, string(filepath.Separator))
 	if info, err := os.Stat(e.out); err == nil && info.IsDir() {
 		folder = true
@@ -165,7 +165,7 @@ func (e *exporting) write(p *shell.Shell, files []export.File) error {
 		case folder:
 			name := filepath.FromSlash(f.Name)
 			if !filepath.IsLocal(name) {
-				return fmt.Errorf("schema: the source has a file %q, which is not below a folder", f.Name)
+				return fmt.Errorf("schema: the source has a file %q, which is not below a folder%s", f.Name, s.below())
 			}
 			at = filepath.Join(e.out, name)
 			if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cmd/weft/internal/catalog"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/cmd/weft/internal/target"
@@ -65,7 +66,14 @@ func (s *source) read(ctx context.Context, p *shell.Shell, names []string) (*sch
 		}
 		return m, nil
 	}
-	return s.registered(ctx, p, names)
+	instances, err := s.lookUp(ctx, p)
+	if err != nil && !s.proto {
+		err = fmt.Errorf("%w; %s was taken for a service in the registry: a package of Go is given as ./%s or by its full path, and a .proto file with its ending", err, s.service, s.service)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.registered(ctx, p, instances, names)
 }
 
 // load reads the model from a file or a folder.
@@ -109,8 +117,17 @@ func (s *source) elsewhere() string {
 	return ""
 }
 
-// registered asks the servers of a service in the registry, until one answers.
-func (s *source) registered(ctx context.Context, p *shell.Shell, names []string) (*schema.Model, error) {
+// below says how a .proto file is given so that its name is one below a folder.
+func (s *source) below() string {
+	if len(s.inputs) == 0 || filepath.Ext(s.inputs[0]) != ".proto" {
+		return ""
+	}
+	folder, name := filepath.Split(s.inputs[0])
+	return fmt.Sprintf(": name its folder with -I, as in -I %s %s", filepath.Clean(folder), name)
+}
+
+// lookUp returns the servers of a service in the registry.
+func (s *source) lookUp(ctx context.Context, p *shell.Shell) ([]weft.Instance, error) {
 	a, reg, err := catalog.OpenRegistry(p)
 	if err != nil {
 		return nil, err
@@ -123,8 +140,12 @@ func (s *source) registered(ctx context.Context, p *shell.Shell, names []string)
 	if len(snapshot.Instances) == 0 {
 		return nil, catalog.Unknown(ctx, a, reg, s.service)
 	}
-	var m *schema.Model
-	err = target.Each(ctx, snapshot.Instances, func(ctx context.Context, address string) error {
+	return snapshot.Instances, nil
+}
+
+// registered asks the servers of a service, until one answers.
+func (s *source) registered(ctx context.Context, p *shell.Shell, instances []weft.Instance, names []string) (m *schema.Model, err error) {
+	err = target.Each(ctx, instances, func(ctx context.Context, address string) error {
 		m, err = s.ask(ctx, p, address, names)
 		return err
 	})
