@@ -21,7 +21,7 @@
 // A number that does not fit the variable it is decoded into is an error, and so
 // is a value that contains itself. An unknown field is ignored. A struct that has
 // fields but no exported one, such as a big.Float or a big.Rat, is an error too, but
-// for what is in an any; so is one of which a field has the tag `weft:"-"`, and none of cbor or json.
+// for what is in an any, and to be decoded too where it has MarshalWeft or MarshalText; so is one of which a field has the tag `weft:"-"`, and none of cbor or json.
 //
 // The package is a module of its own, since its library requires another one.
 package cbor
@@ -69,6 +69,8 @@ func New() codec.Codec {
 		enc: enc, dec: dec,
 		nesting: codec.Nesting{Opaque: opaque, Skip: notSent, Embedded: embedded},
 		rooms:   codec.Rooms{Least: 1, Opaque: decodesItself, Name: fieldName, Fold: true},
+		sent:    hiding{itself: encodesItself},
+		set:     hiding{itself: setsItself},
 	}
 }
 
@@ -77,6 +79,8 @@ type cborCodec struct {
 	dec     cbor.DecMode
 	nesting codec.Nesting
 	rooms   codec.Rooms
+
+	sent, set hiding
 }
 
 func (*cborCodec) Name() string { return "cbor" }
@@ -87,7 +91,10 @@ var types = typecheck.Checker{Tags: []string{"cbor", "json"}, Self: encodesItsel
 // CheckType reports why values of the type t cannot be CBOR: it holds a channel, a
 // function, a complex number, or a struct that has fields but no exported one, such as
 // a big.Float, which would arrive empty.
-func (*cborCodec) CheckType(t reflect.Type) error {
+func (c *cborCodec) CheckType(t reflect.Type) error {
+	if err := c.sent.check(t); err != nil { // says what to do, where the other check would only refuse
+		return err
+	}
 	if err := types.Check(t); err != nil {
 		return fmt.Errorf("codec/cbor: %w", err)
 	}
@@ -122,6 +129,9 @@ func (c *cborCodec) Decode(body []byte, v any) error {
 	if err := types.CheckDecode(target.Type()); err != nil {
 		return fmt.Errorf("codec/cbor: %w", err)
 	}
+	if err := c.set.check(target.Type()); err != nil {
+		return err
+	}
 	tally := c.rooms.Tally(len(body), target.Type())
 	if tally != nil || len(body) > maxBignum {
 		if err := scan(body, tally); err != nil {
@@ -145,6 +155,9 @@ func opaque(t reflect.Type) bool {
 func decodesItself(t reflect.Type) bool {
 	return unmarshalsCBOR(t) || implements(t, reflect.TypeFor[encoding.BinaryUnmarshaler]())
 }
+
+// setsItself reports whether the library needs no field of the type t to decode values of it.
+func setsItself(t reflect.Type) bool { return t == reflect.TypeFor[big.Int]() || decodesItself(t) }
 
 // unmarshalsCBOR reports whether the library hands values of the type t whatever comes: UnmarshalBinary gets byte strings, and a map sets
 // the fields.

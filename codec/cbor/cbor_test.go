@@ -247,3 +247,34 @@ func TestWeftTag(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// money has bytes of its own on weft's wires, and no form in CBOR.
+type money struct{ cents int64 }
+
+func (m money) MarshalWeft(dst []byte) ([]byte, error) { return append(dst, byte(m.cents)), nil }
+func (m *money) UnmarshalWeft(b []byte) error          { m.cents = int64(b[0]); return nil }
+
+// coin has one in CBOR too.
+type coin struct{ cents int64 }
+
+func (c coin) MarshalBinary() ([]byte, error)  { return []byte{byte(c.cents)}, nil }
+func (c *coin) UnmarshalBinary(b []byte) error { c.cents = int64(b[0]); return nil }
+
+// What weft's own codecs ask for bytes would be nothing where the library sees no field, and is refused with advice.
+func TestHidden(t *testing.T) {
+	c := cbor.New()
+	for v, want := range map[any]string{
+		&money{1}: "cbor_test.money", new([]money): "cbor_test.money", &struct{ Price *money }{}: "cbor_test.money",
+		&coin{1}: "", &time.Time{}: "", &struct{ Price coin }{}: "", new(big.Int): "",
+	} {
+		body, sent := c.Append(nil, v)
+		if want != "" {
+			body = []byte{0xa0}
+		}
+		for _, err := range []error{sent, c.Decode(body, v), c.(codec.TypeChecker).CheckType(reflect.TypeOf(v))} {
+			if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), "codec/cbor: a "+want+" would arrive as zero")) {
+				t.Errorf("%T: %v, want %q", v, err, want)
+			}
+		}
+	}
+}

@@ -11,7 +11,8 @@
 //
 // A number that does not fit the variable it is decoded into is an error, and so
 // is a value that contains itself, or nests deeper, when it is encoded. An unknown field is ignored. A struct is refused where the
-// tag `weft:"-"` says that a field does not travel, and no tag json what encoding/json shall do with it.
+// tag `weft:"-"` says that a field does not travel, and no tag json what encoding/json shall do with it; and where it has methods such as MarshalWeft,
+// none of JSON or for texts, and no exported field.
 //
 // # Generated messages
 //
@@ -44,6 +45,8 @@ func New() codec.Codec {
 	return &jsonCodec{
 		rooms:   codec.Rooms{Least: 2, Opaque: decodesItself, Name: fieldName, Fold: true},
 		nesting: codec.Nesting{Opaque: opaque, Skip: notSent, Embedded: embedded},
+		sent:    hiding{itself: encodesItself},
+		set:     hiding{itself: decodesItself},
 	}
 }
 
@@ -51,6 +54,8 @@ type jsonCodec struct {
 	rooms   codec.Rooms
 	nesting codec.Nesting
 	cycles  cycle.Checker // of generated messages
+
+	sent, set hiding
 
 	messages sync.Map // messageKey to *messageRoot
 }
@@ -61,7 +66,8 @@ func (*jsonCodec) Name() string { return "json" }
 var types = typecheck.Checker{Tags: []string{"json"}, Self: encodesItself, SelfDecoded: decodesItself, Key: canBeKey}
 
 // CheckType reports why values of the type t cannot be JSON: it holds a channel, a
-// function, a complex number, or a map whose keys are neither strings nor numbers. So cannot a generated message by value.
+// function, a complex number, a map whose keys are neither strings nor numbers, or a struct with a form of its own on weft's wires
+// alone and no exported field, which would arrive as zero. So cannot a generated message by value.
 func (c *jsonCodec) CheckType(t reflect.Type) error {
 	switch {
 	case t == nil:
@@ -71,14 +77,14 @@ func (c *jsonCodec) CheckType(t reflect.Type) error {
 	case isStock(reflect.PointerTo(t)):
 		return fmt.Errorf("codec/json: a %s is a generated message by value, which cannot be encoded: pass a pointer to it", t)
 	}
-	return checkPlain(t)
+	return c.checkPlain(t)
 }
 
-func checkPlain(t reflect.Type) error {
+func (c *jsonCodec) checkPlain(t reflect.Type) error {
 	if err := types.Check(t); err != nil {
 		return fmt.Errorf("codec/json: %w", err)
 	}
-	return nil
+	return c.sent.check(t)
 }
 
 func encodesItself(t reflect.Type) bool {
@@ -106,6 +112,9 @@ func (c *jsonCodec) Append(dst []byte, v any) ([]byte, error) {
 func (c *jsonCodec) appendPlain(dst []byte, v any) ([]byte, error) {
 	if err := types.CheckEncode(reflect.TypeOf(v)); err != nil {
 		return dst, fmt.Errorf("codec/json: %w", err)
+	}
+	if err := c.sent.check(reflect.TypeOf(v)); err != nil {
+		return dst, err
 	}
 	if err := c.nesting.Check(v); err != nil {
 		return dst, fmt.Errorf("codec/json: %w", err)
@@ -154,6 +163,9 @@ func (c *jsonCodec) decodePlain(body []byte, v any) error {
 	}
 	if err := types.CheckDecode(target.Type()); err != nil {
 		return fmt.Errorf("codec/json: %w", err)
+	}
+	if err := c.set.check(target.Type()); err != nil {
+		return err
 	}
 	var tally counter
 	if t := c.rooms.Tally(len(body), target.Type()); t != nil {

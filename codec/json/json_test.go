@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -323,5 +324,60 @@ func TestWeftTagSet(t *testing.T) {
 	}
 	if body, err := c.Append(nil, masked{Name: "a"}); err != nil || string(body) != `"a"` {
 		t.Errorf("sent as %s, %v", body, err)
+	}
+}
+
+// money has bytes of its own on weft's wires, and no form in JSON.
+type money struct{ cents int64 }
+
+func (m money) MarshalWeft(dst []byte) ([]byte, error) { return append(dst, byte(m.cents)), nil }
+func (m *money) UnmarshalWeft(b []byte) error          { m.cents = int64(b[0]); return nil }
+
+// told has a form in JSON too.
+type told struct{ money }
+
+func (m told) MarshalText() ([]byte, error)         { return []byte{byte('0' + m.cents)}, nil }
+func (m *told) UnmarshalText(b []byte) error        { m.cents = int64(b[0] - '0'); return nil }
+func (told) MarshalWeft(dst []byte) ([]byte, error) { return dst, nil }
+func (*told) UnmarshalWeft([]byte) error            { return nil }
+
+// open has an exported field, of a struct that is embedded.
+type open struct{ rights }
+
+func (open) MarshalBinary() ([]byte, error) { return nil, nil }
+func (*open) UnmarshalBinary([]byte) error  { return nil }
+
+// locked has none but a mutex.
+type locked struct {
+	sync.Mutex
+	cents int64 //lint:ignore U1000 lost
+}
+
+func (*locked) MarshalBinary() ([]byte, error) { return nil, nil }
+func (*locked) UnmarshalBinary([]byte) error   { return nil }
+
+// What weft's own codecs ask for bytes would travel as {} where encoding/json sees no field.
+func TestHidden(t *testing.T) {
+	c := json.New()
+	plain := c.(interface{ Plain() codec.Codec }).Plain()
+	for v, want := range map[any]string{
+		&money{1}: "json_test.money", new([]money): "json_test.money", new(map[string]*money): "json_test.money", &struct{ Price money }{}: "json_test.money",
+		&struct{ Own *locked }{}: "json_test.locked",
+		&told{}:                  "", &open{}: "", &time.Time{}: "", new(netip.Addr): "", &struct{ price money }{}: "", new(map[netip.Addr]told): "",
+		&struct {
+			Price money `json:"-"`
+		}{}: "",
+	} {
+		for _, c := range []codec.Codec{c, plain} {
+			body, sent := c.Append(nil, v)
+			if want != "" {
+				body = []byte("{}")
+			}
+			for _, err := range []error{sent, c.Decode(body, v), c.(codec.TypeChecker).CheckType(reflect.TypeOf(v))} {
+				if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), "codec/json: a "+want+" would travel as {}")) {
+					t.Errorf("%T: %v, want %q", v, err, want)
+				}
+			}
+		}
 	}
 }

@@ -52,11 +52,11 @@ func (c *jsonCodec) Plain() codec.Codec { return plain{c} }
 // plain is the codec that Plain returns.
 type plain struct{ *jsonCodec }
 
-func (plain) CheckType(t reflect.Type) error {
+func (p plain) CheckType(t reflect.Type) error {
 	if t == nil {
 		return nil
 	}
-	return checkPlain(t)
+	return p.checkPlain(t)
 }
 
 func (p plain) Append(dst []byte, v any) ([]byte, error) { return p.appendPlain(dst, v) }
