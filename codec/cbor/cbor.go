@@ -69,8 +69,6 @@ func New() codec.Codec {
 		enc: enc, dec: dec,
 		nesting: codec.Nesting{Opaque: opaque, Skip: notSent, Embedded: embedded},
 		rooms:   codec.Rooms{Least: 1, Opaque: decodesItself, Name: fieldName, Fold: true},
-		sent:    hiding{itself: encodesItself},
-		set:     hiding{itself: setsItself},
 	}
 }
 
@@ -79,22 +77,18 @@ type cborCodec struct {
 	dec     cbor.DecMode
 	nesting codec.Nesting
 	rooms   codec.Rooms
-
-	sent, set hiding
 }
 
 func (*cborCodec) Name() string { return "cbor" }
 
 // types are the Go types that were asked for.
-var types = typecheck.Checker{Tags: []string{"cbor", "json"}, Self: encodesItself, SelfDecoded: unmarshalsCBOR, Lost: true}
+var types = typecheck.Checker{Tags: []string{"cbor", "json"}, Self: encodesItself, SelfDecoded: unmarshalsCBOR, Lost: true,
+	Methods: "MarshalCBOR and UnmarshalCBOR, or MarshalBinary and UnmarshalBinary"}
 
 // CheckType reports why values of the type t cannot be CBOR: it holds a channel, a
 // function, a complex number, or a struct that has fields but no exported one, such as
 // a big.Float, which would arrive empty.
-func (c *cborCodec) CheckType(t reflect.Type) error {
-	if err := c.sent.check(t); err != nil { // says what to do, where the other check would only refuse
-		return err
-	}
+func (*cborCodec) CheckType(t reflect.Type) error {
 	if err := types.Check(t); err != nil {
 		return fmt.Errorf("codec/cbor: %w", err)
 	}
@@ -129,9 +123,6 @@ func (c *cborCodec) Decode(body []byte, v any) error {
 	if err := types.CheckDecode(target.Type()); err != nil {
 		return fmt.Errorf("codec/cbor: %w", err)
 	}
-	if err := c.set.check(target.Type()); err != nil {
-		return err
-	}
 	tally := c.rooms.Tally(len(body), target.Type())
 	if tally != nil || len(body) > maxBignum {
 		if err := scan(body, tally); err != nil {
@@ -155,9 +146,6 @@ func opaque(t reflect.Type) bool {
 func decodesItself(t reflect.Type) bool {
 	return unmarshalsCBOR(t) || implements(t, reflect.TypeFor[encoding.BinaryUnmarshaler]())
 }
-
-// setsItself reports whether the library needs no field of the type t to decode values of it.
-func setsItself(t reflect.Type) bool { return t == reflect.TypeFor[big.Int]() || decodesItself(t) }
 
 // unmarshalsCBOR reports whether the library hands values of the type t whatever comes: UnmarshalBinary gets byte strings, and a map sets
 // the fields.

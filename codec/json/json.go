@@ -45,8 +45,6 @@ func New() codec.Codec {
 	return &jsonCodec{
 		rooms:   codec.Rooms{Least: 2, Opaque: decodesItself, Name: fieldName, Fold: true},
 		nesting: codec.Nesting{Opaque: opaque, Skip: notSent, Embedded: embedded},
-		sent:    hiding{itself: encodesItself},
-		set:     hiding{itself: decodesItself},
 	}
 }
 
@@ -55,15 +53,13 @@ type jsonCodec struct {
 	nesting codec.Nesting
 	cycles  cycle.Checker // of generated messages
 
-	sent, set hiding
-
 	messages sync.Map // messageKey to *messageRoot
 }
 
 func (*jsonCodec) Name() string { return "json" }
 
 // types are the Go types that were asked for.
-var types = typecheck.Checker{Tags: []string{"json"}, Self: encodesItself, SelfDecoded: decodesItself, Key: canBeKey}
+var types = typecheck.Checker{Tags: []string{"json"}, Self: encodesItself, SelfDecoded: decodesItself, Key: canBeKey, Methods: "MarshalJSON and UnmarshalJSON, or MarshalText and UnmarshalText"}
 
 // CheckType reports why values of the type t cannot be JSON: it holds a channel, a
 // function, a complex number, a map whose keys are neither strings nor numbers, or a struct with a form of its own on weft's wires
@@ -77,14 +73,14 @@ func (c *jsonCodec) CheckType(t reflect.Type) error {
 	case isStock(reflect.PointerTo(t)):
 		return fmt.Errorf("codec/json: a %s is a generated message by value, which cannot be encoded: pass a pointer to it", t)
 	}
-	return c.checkPlain(t)
+	return checkPlain(t)
 }
 
-func (c *jsonCodec) checkPlain(t reflect.Type) error {
+func checkPlain(t reflect.Type) error {
 	if err := types.Check(t); err != nil {
 		return fmt.Errorf("codec/json: %w", err)
 	}
-	return c.sent.check(t)
+	return nil
 }
 
 func encodesItself(t reflect.Type) bool {
@@ -112,9 +108,6 @@ func (c *jsonCodec) Append(dst []byte, v any) ([]byte, error) {
 func (c *jsonCodec) appendPlain(dst []byte, v any) ([]byte, error) {
 	if err := types.CheckEncode(reflect.TypeOf(v)); err != nil {
 		return dst, fmt.Errorf("codec/json: %w", err)
-	}
-	if err := c.sent.check(reflect.TypeOf(v)); err != nil {
-		return dst, err
 	}
 	if err := c.nesting.Check(v); err != nil {
 		return dst, fmt.Errorf("codec/json: %w", err)
@@ -163,9 +156,6 @@ func (c *jsonCodec) decodePlain(body []byte, v any) error {
 	}
 	if err := types.CheckDecode(target.Type()); err != nil {
 		return fmt.Errorf("codec/json: %w", err)
-	}
-	if err := c.set.check(target.Type()); err != nil {
-		return err
 	}
 	var tally counter
 	if t := c.rooms.Tally(len(body), target.Type()); t != nil {

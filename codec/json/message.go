@@ -52,11 +52,11 @@ func (c *jsonCodec) Plain() codec.Codec { return plain{c} }
 // plain is the codec that Plain returns.
 type plain struct{ *jsonCodec }
 
-func (p plain) CheckType(t reflect.Type) error {
+func (plain) CheckType(t reflect.Type) error {
 	if t == nil {
 		return nil
 	}
-	return p.checkPlain(t)
+	return checkPlain(t)
 }
 
 func (p plain) Append(dst []byte, v any) ([]byte, error) { return p.appendPlain(dst, v) }

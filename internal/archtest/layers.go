@@ -31,7 +31,7 @@ func table() []row {
 		{"codec/internal/pack", leaf, nil},
 		{"codec/internal/cycle", leaf, nil},
 		{"codec/internal/room", leaf, nil},
-		{"codec/internal/typecheck", leaf, nil},
+		{"codec/internal/typecheck", leaf, []string{"codec/internal/self"}},
 		{"codec/internal/self", leaf, nil},
 		{"codec/internal/tags", leaf, nil},
 		{"codec/internal/plain", leaf, []string{"codec/internal/memory", "codec/internal/self", "codec/internal/tags"}},

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/weftrpc/weft/codec/internal/self"
 )
 
 // strayIn tells of a field in the type t, found at path, that the library would carry though the tag `weft:"-"` keeps it out of weft's own
 // codecs: what a server sets there by itself, such as the rights of the caller, any caller could set. itself reports which types the library
-// does not look into.
+// does not look into. So is a type with methods for weft's own codecs, such as MarshalWeft, of which the library sees neither these nor a field.
 func (c *Checker) strayIn(t reflect.Type, path string, itself func(t reflect.Type) bool, seen map[reflect.Type]bool) error {
 	if seen[t] || hasOwn(t, itself) {
 		return nil
@@ -23,6 +25,9 @@ func (c *Checker) strayIn(t reflect.Type, path string, itself func(t reflect.Typ
 	case reflect.Pointer, reflect.Slice, reflect.Array:
 		return c.strayIn(t.Elem(), path, itself, seen)
 	case reflect.Struct:
+		if self.Of(t) != self.None && t.NumField() > 0 && !c.carries(t, nil) {
+			return fmt.Errorf("%s is a %s, of which nothing would travel: it encodes itself for other codecs and has no exported field; give it %s", path, t, c.Methods)
+		}
 		for f := range t.Fields() {
 			path := path + "." + f.Name
 			if c.stray(f) {

@@ -27,6 +27,9 @@ type Checker struct {
 	// can be encoded.
 	Key func(t reflect.Type) bool
 
+	// Methods are those by which a type encodes and decodes itself for the library, for people.
+	Methods string
+
 	// Lost refuses structs of which nothing is encoded though they have fields: they would arrive empty.
 	Lost bool
 
