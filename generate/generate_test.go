@@ -184,6 +184,7 @@ func TestErrors(t *testing.T) {
 		"type N struct{ A map[[2]byte]chan int `weft:\"1\"` }":                                         "a [2]byte cannot be the key of a map in Protocol Buffers\na chan int has no form",
 		"type N struct{ A map[string]string `weft:\"1,zigzag\"` }":                                     `the option "zigzag"`,
 		"type base struct{ X int32 `weft:\"1\"` }\ntype N struct { base; B int64 `weft:\"2\"` }":       "s.go:8:17: what is in N.base would be lost, since its type is not exported",
+		"//weft:service\ntype _ interface{ M(context.Context, *int) (*int, error) }":                   "a service needs a name: the interface is called _",
 		"type base struct{ x int }\ntype N struct { *base; B int64 `weft:\"2\"` }":                     "what is in N.base would be lost, since its type is not exported",
 		"type T []T\ntype N struct{ A T `weft:\"1\"` }":                                                "a T contains itself without a struct between",
 		"type P *P\ntype N struct{ A P `weft:\"1\"` }":                                                 "a P contains itself without a struct between",

@@ -94,6 +94,8 @@ func (s *goSource) file(syntax *ast.File, codec bool) error {
 		switch {
 		case marked && !isInterface:
 			errs = append(errs, s.errorf(t.Pos(), "%s is no interface: %s marks interfaces", t.Name.Name, directive.Service))
+		case marked && t.Name.Name == "_":
+			errs = append(errs, s.errorf(t.Pos(), "a service needs a name: the interface is called _"))
 		case marked:
 			errs = append(errs, s.service(t, i, doc, name))
 		case codec:

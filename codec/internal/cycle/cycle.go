@@ -45,7 +45,7 @@ type kind struct {
 
 // A shape is the messages that one of a type may have in it.
 type shape struct {
-	height   int // how many of them may be in one another, with itself; endless for a type that can contain itself, or holds such a one
+	height   int // how many of them may be in one another, with itself; endless for a type that can contain itself, or holds such a one, or has extensions
 	parts    []part
 	extended bool // a message may have extensions, of any type
 }
@@ -58,7 +58,7 @@ type part struct {
 	shape *shape
 }
 
-// shapeOf returns the shape of a type. known has those that were begun: a type that is met within itself has no height yet.
+// shapeOf returns the shape of a type. known has those that were begun: of a type that is met within itself the height is endless, and stays so.
 func shapeOf(d protoreflect.MessageDescriptor, known map[protoreflect.FullName]*shape) *shape {
 	if s := known[d.FullName()]; s != nil {
 		return s

@@ -70,10 +70,10 @@ func (n *node) checkCode(seen map[*node]bool) error {
 	seen[n] = true
 	got, ok := coded.Fields(n.typ)
 	if !ok {
-		return fmt.Errorf("%s has no code of its own, which the code of a struct that contains it calls: run weft generate again", n.typ)
+		return fmt.Errorf("%s has no code of its own, which the code of a struct that contains it calls: run weft generate -codec again", n.typ)
 	}
 	if want := n.describe(); got != want {
-		return fmt.Errorf("the code of %s is for other fields than it has: run weft generate again (it is for %s, and there is %s)", n.typ, got, want)
+		return fmt.Errorf("the code of %s is for other fields than it has: run weft generate -codec again (it is for %s, and there is %s)", n.typ, got, want)
 	}
 	for i := range n.fields {
 		part := n.fields[i].node

@@ -120,11 +120,11 @@ func TestHasCode(t *testing.T) {
 		{v: &Outer{}},
 		{v: &behind{}},
 		{v: &Leaf{}},
-		{v: &changed{}, want: "the code of numbered.changed is for other fields than it has: run weft generate again (it is for changed{1 A int64; - code}, and there is changed{1 A int64; 2 B int64; - code})"},
+		{v: &changed{}, want: "the code of numbered.changed is for other fields than it has: run weft generate -codec again (it is for changed{1 A int64; - code}, and there is changed{1 A int64; 2 B int64; - code})"},
 		{v: &holdsChanged{}, want: "the code of numbered.changed is for other fields"},
 		{v: &holdsDeep{}, want: "the code of numbered.changed is for other fields"},
 		{v: &grown{added: "x"}, want: "and there is grown{1 A int64; - Added; - added; - code})"},
-		{v: &holdsOuter{}, want: "numbered.Outer has no code of its own, which the code of a struct that contains it calls: run weft generate again"},
+		{v: &holdsOuter{}, want: "numbered.Outer has no code of its own, which the code of a struct that contains it calls: run weft generate -codec again"},
 	} {
 		p := planOf(reflect.TypeOf(c.v))
 		if p.generated != c.code || c.want == "" && p.err != nil || c.want != "" && (p.err == nil || !strings.Contains(p.err.Error(), c.want)) {

@@ -317,7 +317,7 @@ func (*stale) AppendWeft(b []byte, _ int) ([]byte, bool)          { return b, tr
 func (s *stale) DecodeWeft(_ *generatedReader, _, end, _ int) int { return end }
 
 func TestStaleCode(t *testing.T) {
-	if _, err := protobuf.New().Append(nil, &stale{1}); err == nil || !strings.Contains(err.Error(), "run weft generate again") {
+	if _, err := protobuf.New().Append(nil, &stale{1}); err == nil || !strings.Contains(err.Error(), "run weft generate -codec again") {
 		t.Error(err)
 	}
 	type holder struct { // has the methods of what it embeds, which are not its own
