@@ -127,6 +127,8 @@ func (x *entry) peaceOf(p *plan, stopped map[string]time.Duration) string {
 	case uint16(x.err.Code) == x.plan.Order.Fail && x.err.Outcome == weft.Executed,
 		x.plan.Cancel > 0 && x.took >= x.plan.Cancel, // the error may be that of the last attempt
 		x.err.Code == weft.DeadlineExceeded,
+		// A call that has waited until its deadline for a server that restarts is told why there was none.
+		x.plan.Timeout > 0 && x.took >= x.plan.Timeout && x.err.Reason == weft.ReasonNoServer && x.err.Outcome == weft.NotSent,
 		x.plan.Order.Nest > 0 && x.err.Outcome == weft.Executed,
 		// With Failtry a call does not wait for a server that has left the list and come back since it was reached.
 		client.FailMode == cluster.Failtry && x.err.Code == weft.Unavailable && x.err.Outcome == weft.NotSent:
