@@ -20,8 +20,8 @@
 //
 // A number that does not fit the variable it is decoded into is an error, and so
 // is a value that contains itself. An unknown field is ignored. A struct that has
-// fields but no exported one, such as a big.Float or a big.Rat, is an error too, but
-// for what is in an any, and to be decoded too where it has MarshalWeft or MarshalText; so is one of which a field has the tag `weft:"-"`, and none of cbor or json.
+// fields but no exported one, such as a big.Float or a big.Rat, is an error when it is
+// encoded, but for what is in an any, and, where it has MarshalWeft or MarshalText, when it is decoded too; so is one of which a field has the tag `weft:"-"`, and none of cbor or json.
 //
 // The package is a module of its own, since its library requires another one.
 package cbor

@@ -10,7 +10,8 @@ import (
 
 // strayIn tells of a field in the type t, found at path, that the library would carry though the tag `weft:"-"` keeps it out of weft's own
 // codecs: what a server sets there by itself, such as the rights of the caller, any caller could set. itself reports which types the library
-// does not look into. So is a type with methods for weft's own codecs, such as MarshalWeft, of which the library sees neither these nor a field.
+// does not look into. It also tells of a type with methods for weft's own codecs, such as MarshalWeft, which the library does not call, and no
+// exported field: nothing of it would travel.
 func (c *Checker) strayIn(t reflect.Type, path string, itself func(t reflect.Type) bool, seen map[reflect.Type]bool) error {
 	if seen[t] || hasOwn(t, itself) {
 		return nil

@@ -43,10 +43,11 @@ func (c *Checker) Check(t reflect.Type) error {
 	return cmp.Or(v.sent, v.uncarried)
 }
 
-// CheckEncode returns why no values of the type t are encoded: a field that the tag `weft:"-"` keeps on its side would be sent.
+// CheckEncode returns why no values of the type t are encoded: a field that the tag `weft:"-"` keeps on its side would be sent, or nothing
+// of a type that encodes itself for other codecs.
 func (c *Checker) CheckEncode(t reflect.Type) error { return c.verdict(t).sent }
 
-// CheckDecode returns why nothing is decoded into values of the type t: such a field would be set.
+// CheckDecode returns why nothing is decoded into values of the type t: such a field would be set, or nothing of such a type.
 func (c *Checker) CheckDecode(t reflect.Type) error { return c.verdict(t).set }
 
 // verdict is what was found out about a type.
